@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/opts_rows.h"
+#include "base/scoped.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -149,12 +150,11 @@ static const struct opt_row *row_named(const struct opt_program *program, const 
 /* Names the verbs that have this option, which may be in several rows. */
 static int hint_owners(const struct opt_program *program, const char *name, struct error *err)
 {
-    struct buf verbs = {0};
+    SCOPED(buf_release) struct buf verbs = {0};
     for (const struct opt_verb *verb = program->verbs; verb->name; verb++)
         if (row_named(program, verb, str_of(name)))
             buf_addf(&verbs, "%s%s", verbs.size ? ", " : "", verb->name);
     hint(err, "it belongs to: %s", buf_text(&verbs));
-    buf_release(&verbs);
     return -1;
 }
 
@@ -181,13 +181,12 @@ static int unknown_option(const struct parser *parser, const char *dashes, struc
 
 static void print_help(const struct opt_program *program, const struct opt_verb *verb)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     if (verb)
         opt_help_verb(program, verb, &text);
     else
         opt_help_program(program, false, &text);
     fwrite(text.data, 1, text.size, stdout);
-    buf_release(&text);
 }
 
 static void print_version(const struct opt_program *program)
@@ -228,10 +227,9 @@ static void mark_given(struct parser *parser, const struct opt_row *row)
 
 static int no_value(const struct opt_row *row, struct error *err)
 {
-    struct buf wanted = {0};
+    SCOPED(buf_release) struct buf wanted = {0};
     opt_value_name(row, &wanted);
     fail(err, ERR_USAGE, "--%s needs a value:%s", row->name, buf_text(&wanted));
-    buf_release(&wanted);
     return -1;
 }
 
@@ -368,10 +366,9 @@ static void set_defaults(const struct parser *parser)
 
 static int short_help(const struct opt_program *program, struct error *err)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     opt_help_program(program, true, &text);
     fwrite(text.data, 1, text.size, stderr);
-    buf_release(&text);
     return fail(err, ERR_USAGE, "nothing to do: no verb given");
 }
 

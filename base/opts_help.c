@@ -1,5 +1,6 @@
 /* The text of --help, aligned and wrapped at 100 columns. */
 #include "base/opts_rows.h"
+#include "base/scoped.h"
 
 #include <assert.h>
 
@@ -115,7 +116,7 @@ void opt_help_text(const struct opt_row *row, struct buf *out)
 static size_t left_column(const struct opt_program *program, const struct opt_verb *verb)
 {
     size_t column = 0;
-    struct buf left = {0};
+    SCOPED(buf_release) struct buf left = {0};
     for (const struct opt_row *row = program->rows; row->name; row++) {
         if (!opt_row_is_for(row, verb))
             continue;
@@ -125,14 +126,13 @@ static size_t left_column(const struct opt_program *program, const struct opt_ve
         if (width > column && width <= LEFT_MAX)
             column = width;
     }
-    buf_release(&left);
     return column + 2;
 }
 
 static void add_options(const struct opt_program *program, const struct opt_verb *verb, struct buf *out)
 {
     const size_t column = left_column(program, verb);
-    struct buf left = {0}, right = {0};
+    SCOPED(buf_release) struct buf left = {0}, right = {0};
     for (const struct opt_row *row = program->rows; row->name; row++) {
         if (!opt_row_is_for(row, verb))
             continue;
@@ -143,14 +143,12 @@ static void add_options(const struct opt_program *program, const struct opt_verb
         add_entry(out, buf_str(&left), column, buf_text(&right));
     }
     add_entry(out, STR("  -h, --help"), column, "Show this help.");
-    buf_release(&left);
-    buf_release(&right);
 }
 
 static void add_verbs(const struct opt_program *program, struct buf *out)
 {
     size_t column = 0;
-    struct buf left = {0};
+    SCOPED(buf_release) struct buf left = {0};
     for (const struct opt_verb *verb = program->verbs; verb->name; verb++)
         if (strlen(verb->name) > column)
             column = strlen(verb->name);
@@ -159,7 +157,6 @@ static void add_verbs(const struct opt_program *program, struct buf *out)
         buf_addf(&left, "%*s%s", VERB_INDENT, "", verb->name);
         add_entry(out, buf_str(&left), column + VERB_INDENT + 2, verb->help);
     }
-    buf_release(&left);
 }
 
 static const struct opt_verb *default_verb(const struct opt_program *program)

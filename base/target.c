@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/scoped.h"
 
 #include <string.h>
 
@@ -63,9 +64,8 @@ static bool holds_marker(const char *folder, size_t count)
 {
     bool found = false;
     for (size_t i = 0; i < count && !found; i++) {
-        char *path = path_join(folder, markers[i]);
+        SCOPED(mem_free_at) char *path = path_join(folder, markers[i]);
         found = path_exists(path);
-        mem_free(path);
     }
     return found;
 }
@@ -78,10 +78,8 @@ static bool is_owned(const char *path, const char *folder)
         return true;
     if (target_is_owned_name(name) && holds_marker(folder, path_exists(path) ? COUNT(markers) : DATASETS))
         return true;
-    char *above = path_parent(folder);
-    const bool among_shards = strncmp(last_name(folder), "seq", 3) == 0 && holds_marker(above, DATASETS);
-    mem_free(above);
-    return among_shards;
+    SCOPED(mem_free_at) char *above = path_parent(folder);
+    return strncmp(last_name(folder), "seq", 3) == 0 && holds_marker(above, DATASETS);
 }
 
 /* ---- forms ---- */
@@ -106,13 +104,12 @@ static int look(const char *path, const struct target_form *forms, size_t form_c
 {
     struct file file;
     TRY(file_open_read(&file, path, err));
-    char *head = mem_alloc(HEAD_BYTES);
+    SCOPED(mem_free_at) char *head = mem_alloc(HEAD_BYTES);
     const int64_t size = file_read(&file, head, HEAD_BYTES, err);
     bool found = false;
     for (size_t i = 0; i < form_count && size > 0 && !found; i++)
         found = has_form((struct str){head, (size_t)size}, &forms[i]);
     *empty = size == 0;
-    mem_free(head);
     file_close(&file);
     return size < 0 ? -1 : found;
 }
@@ -181,12 +178,11 @@ int target_check(const struct target *target, struct error *err)
     if (strcmp(target->path, "-") == 0)
         return fail(err, ERR_USAGE, "--%s names a file; ./- is one of that name", target->option);
     TRY(check_kind(target, err));
-    char *folder = path_parent(target->path);
+    SCOPED(mem_free_at) char *folder = path_parent(target->path);
     int result = check_folder(target, folder, err);
     if (result == 0)
         result = check_use(target, folder, err);
     if (result == 0)
         result = check_content(target, err);
-    mem_free(folder);
     return result;
 }

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/scoped.h"
 #include "shards/masking.h"
 
 #include <inttypes.h>
@@ -36,22 +37,20 @@ static int find_length(struct dataset *dataset, uint32_t seq, enum split split, 
 /* Finds the pieces that continue a word, from the text of vocab.txt, which has one piece per line. */
 static uint64_t *read_continues(struct str text, uint32_t vocab_size)
 {
-    struct str *pieces = mem_clear(vocab_size, sizeof(*pieces));
+    SCOPED(mem_free_at) struct str *pieces = mem_clear(vocab_size, sizeof(*pieces));
     size_t at = 0;
     for (uint32_t id = 0; id < vocab_size && at < text.size; id++) {
         const char *end = memchr(text.data + at, '\n', text.size - at);
         pieces[id] = (struct str){text.data + at, end ? (size_t)(end - text.data) - at : text.size - at};
         at += pieces[id].size + 1;
     }
-    uint64_t *continues = mask_continues(pieces, vocab_size);
-    mem_free(pieces);
-    return continues;
+    return mask_continues(pieces, vocab_size);
 }
 
 static int open_vocabulary(struct dataset *dataset, struct error *err)
 {
     struct mapping map;
-    char *path = path_join(dataset->directory, VOCAB_NAME);
+    SCOPED(mem_free_at) char *path = path_join(dataset->directory, VOCAB_NAME);
     int result = 0;
     if (!path_exists(path))
         result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "the dataset's vocabulary is missing");
@@ -67,7 +66,6 @@ static int open_vocabulary(struct dataset *dataset, struct error *err)
         }
         file_unmap(&map);
     }
-    mem_free(path);
     return result;
 }
 
@@ -75,7 +73,7 @@ static int open_shard(const struct dataset *dataset, uint32_t index, struct shar
 {
     char name[SHARD_NAME_BYTES];
     struct shard_header expected;
-    char *path = path_join(dataset->directory, manifest_shard_name(dataset->length, index, name));
+    SCOPED(mem_free_at) char *path = path_join(dataset->directory, manifest_shard_name(dataset->length, index, name));
     int result;
     manifest_shard_header(&dataset->manifest, dataset->length, index, &expected);
     if (!path_exists(path))
@@ -90,7 +88,6 @@ static int open_shard(const struct dataset *dataset, uint32_t index, struct shar
     }
     if (result < 0 && err->hint[0] == 0)
         hint_command(err, "dsdata verify %s names what is damaged", dataset->directory);
-    mem_free(path);
     return result;
 }
 

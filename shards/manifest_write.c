@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/scoped.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -37,12 +38,11 @@ bool manifest_intact(struct str text)
 /* A JSON string with its quotation marks. False where the text is not UTF-8. */
 static bool add_string(struct buf *out, const char *text)
 {
-    json_t *string = json_string(text);
+    json_auto_t *string = json_string(text);
     char *quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
     if (quoted)
         buf_add_text(out, quoted);
     free(quoted); /* jansson's own */
-    json_decref(string);
     return quoted != NULL;
 }
 
@@ -205,12 +205,10 @@ int manifest_print(struct manifest *m, struct buf *out, struct error *err)
 
 int manifest_write(struct manifest *manifest, const char *directory, struct error *err)
 {
-    struct buf text = {0};
-    char *path = path_join(directory, MANIFEST_NAME);
+    SCOPED(buf_release) struct buf text = {0};
+    SCOPED(mem_free_at) char *path = path_join(directory, MANIFEST_NAME);
     int result = manifest_print(manifest, &text, err);
     if (result == 0)
         result = file_write_all(path, text.data, text.size, err);
-    mem_free(path);
-    buf_release(&text);
     return result;
 }

@@ -3,6 +3,7 @@
 #include "shards/sums.h"
 
 #include "base/mem.h"
+#include "base/scoped.h"
 #include "base/sha256.h"
 #include "shards/manifest.h"
 
@@ -87,24 +88,22 @@ static int sum_file(struct sums *sums, struct sum *sum, const char *directory, u
 static int sum_all(struct sums *sums, const char *directory, struct verify_progress progress, struct error *err)
 {
     TRY(list_files(sums, directory, err));
-    uint8_t *block = mem_alloc(SHARD_BLOCK_BYTES);
+    SCOPED(mem_free_at) uint8_t *block = mem_alloc(SHARD_BLOCK_BYTES);
     int result = 0;
     for (size_t i = 0; i < sums->count && result == 0; i++)
         result = sum_file(sums, &sums->items[i], directory, block, progress, err);
-    mem_free(block);
     return result;
 }
 
 int sums_write(const char *directory, const char *path, struct verify_progress progress, struct error *err)
 {
     struct sums sums = {0};
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     int result = sum_all(&sums, directory, progress, err);
     for (size_t i = 0; i < sums.count; i++)
         buf_addf(&text, "%s  %s\n", sums.items[i].is, sums.items[i].name);
     if (result == 0)
         result = file_write_all(path, text.data, text.size, err);
-    buf_release(&text);
     mem_free(sums.items);
     return result;
 }
@@ -151,7 +150,7 @@ int sums_check(const char *directory, const char *path, struct verify_progress p
                struct error *err)
 {
     struct sums sums = {0};
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     int result = sum_all(&sums, directory, progress, err);
     if (result == 0)
         result = file_read_all(path, (sums.count + 1) * LINE_BYTES_MAX, &text, err);
@@ -163,7 +162,6 @@ int sums_check(const char *directory, const char *path, struct verify_progress p
             verify_note(report, sum->name, 0, sum->bytes,
                         sum->listed[0] ? "its SHA-256 is not the listed one" : "the list of sums does not name it");
     }
-    buf_release(&text);
     mem_free(sums.items);
     return result;
 }

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/random.h"
+#include "base/scoped.h"
 #include "pipeline/parts/changed_command.h"
 
 #include <string.h>
@@ -34,10 +35,9 @@ void advice_before(const struct dsdata_settings *settings, const struct inputs *
     }
     if (!pairs_have_labels(recipe) || documents < DOCUMENTS_MIN || 10 * sentences >= 11 * documents)
         return;
-    char *command = packed_command(settings);
+    SCOPED(mem_free_at) char *command = packed_command(settings);
     log_warn("the documents seem to have one sentence each: no sentence has a next one to predict; better: %s",
              command);
-    mem_free(command);
 }
 
 static bool is_padding(const struct manifest_length *length)
@@ -67,22 +67,19 @@ static void better_lengths(const struct manifest *manifest, struct buf *out)
 static void advise_packing(const struct dsdata_settings *settings, const struct dataset_recipe *recipe,
                            const struct manifest *manifest)
 {
-    struct buf lengths = {0}, better = {0};
+    SCOPED(buf_release) struct buf lengths = {0}, better = {0};
     for (size_t i = 0; i < manifest->length_count; i++) {
         const struct manifest_length *length = &manifest->lengths[i];
         if (is_padding(length))
             buf_addf(&lengths, "%sseq%u %.0f %%", lengths.size ? ", " : "", length->seq, manifest_filled(length) / 1e4);
     }
     if (lengths.size > 0 && !recipe->packed && recipe->compat != COMPAT_GOOGLE) {
-        char *command = packed_command(settings);
+        SCOPED(mem_free_at) char *command = packed_command(settings);
         better_lengths(manifest, &better);
         log_warn("the documents are so short that most of a sample is padding (filled: %s); better lengths of %s "
                  "(--seq), or: %s",
                  buf_text(&lengths), buf_text(&better), command);
-        mem_free(command);
     }
-    buf_release(&lengths);
-    buf_release(&better);
 }
 
 /* A vocabulary for another language, or of other case, turns words into [UNK]. */
@@ -109,7 +106,7 @@ void advice_after(const struct dsdata_settings *settings, const struct dataset_r
         advise_packing(settings, recipe, manifest);
         return;
     }
-    char *command = packed_command(settings);
+    SCOPED(mem_free_at) char *command = packed_command(settings);
     if (random > pairs / 2)
         log_warn(
             "%.0f %% of the pairs have a random second segment, because documents are so short: predicting the next "
@@ -120,5 +117,4 @@ void advice_after(const struct dsdata_settings *settings, const struct dataset_r
             "%.0f %% of the pairs have a random second segment, because a file has so few documents: predicting the "
             "next sentence teaches nothing here; better: %s",
             100.0 * (double)random / (double)pairs, command);
-    mem_free(command);
 }

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/random.h"
+#include "base/scoped.h"
 #include "pipeline/parts/changed_command.h"
 
 #include <math.h>
@@ -32,13 +33,12 @@ static void warn_far(const struct dsdata_settings *settings, const struct counts
     char held[32], all[32];
     const bool by_text = strcmp(manifest_valid_by(manifest), "text") == 0;
     const struct option_change better = {by_text ? "duplicates" : "valid-by", by_text ? "drop" : "text"};
-    char *command = changed_command(settings, &better, 1, true);
+    SCOPED(mem_free_at) char *command = changed_command(settings, &better, 1, true);
     log_warn(
         "%s of %s documents are held out, %.3g %%, and --valid asks for %.3g %%: many have the same %s; better: %s",
         format_count(counts->documents_valid, held), format_count(counts->documents, all),
         100 * (double)counts->documents_valid / (double)counts->documents, 100 * share, by_text ? "text" : "id",
         command);
-    mem_free(command);
 }
 
 static uint64_t fewest_samples(const struct manifest *manifest, enum split split)
@@ -88,7 +88,7 @@ static void warn_empty(const struct dsdata_settings *settings, const struct coun
     char held[32], all[56], value[32];
     const double useful = empty == SPLIT_VALID ? useful_share(settings, counts, manifest) : 0;
     const double better = useful > 0 ? useful : nearest_share(counts, empty == SPLIT_VALID);
-    struct buf line = {0};
+    SCOPED(buf_release) struct buf line = {0};
     buf_addf(&line, "the %s split is empty: ", split_names[empty]);
     if (counts->documents_valid == 0 || counts->documents_valid == counts->documents)
         buf_addf(&line, "with --valid %g %s of %s %s held out", share, counts->documents_valid ? "all" : "none",
@@ -100,12 +100,10 @@ static void warn_empty(const struct dsdata_settings *settings, const struct coun
     buf_add_text(&line, empty == SPLIT_VALID ? ", so training cannot evaluate" : ", so there is nothing to train on");
     if (better > 0) {
         snprintf(value, sizeof value, "%g", better);
-        char *command = changed_command(settings, &(struct option_change){"valid", value}, 1, true);
+        SCOPED(mem_free_at) char *command = changed_command(settings, &(struct option_change){"valid", value}, 1, true);
         buf_addf(&line, "; better: %s", command);
-        mem_free(command);
     }
     log_warn("%s", buf_text(&line));
-    buf_release(&line);
 }
 
 static void warn_few(const struct dsdata_settings *settings, const struct counts *counts,
@@ -116,10 +114,9 @@ static void warn_few(const struct dsdata_settings *settings, const struct counts
     snprintf(value, sizeof value, "%g", better);
     if (better == 0)
         return;
-    char *command = changed_command(settings, &(struct option_change){"valid", value}, 1, true);
+    SCOPED(mem_free_at) char *command = changed_command(settings, &(struct option_change){"valid", value}, 1, true);
     log_warn("the valid split has %s, too few to judge a model by; better: %s",
              format_counted(fewest_samples(manifest, SPLIT_VALID), "sample", samples), command);
-    mem_free(command);
 }
 
 void advice_split(const struct dsdata_settings *settings, const struct dataset_recipe *recipe,

@@ -3,6 +3,7 @@
 #include "pipeline/build/build.h"
 
 #include "base/mem.h"
+#include "base/scoped.h"
 #include "pipeline/build/advice.h"
 #include "pipeline/build/owned.h"
 #include "pipeline/build/fresh.h"
@@ -52,7 +53,7 @@ static void fill_counts(const struct build *build, struct manifest *manifest)
 
 static void fill_options(const struct dataset_recipe *recipe, struct manifest *manifest)
 {
-    json_t *options = dataset_recipe_json(recipe);
+    json_auto_t *options = dataset_recipe_json(recipe);
     const char *name;
     json_t *value;
     json_object_foreach(options, name, value)
@@ -61,7 +62,6 @@ static void fill_options(const struct dataset_recipe *recipe, struct manifest *m
         manifest_add_option(manifest, name, text ? text : json_string_value(value));
         free(text);
     }
-    json_decref(options);
 }
 
 /* The samples and shards of each length and split. */
@@ -167,14 +167,13 @@ static int complete(struct build *build, struct manifest *manifest, struct error
 static int refuse_nothing(struct build *build, struct error *err)
 {
     struct error ignored;
-    char *vocab = path_join(build->site, VOCAB_NAME), *templates = path_join(build->site, TEMPLATES_NAME);
+    SCOPED(mem_free_at) char *vocab = path_join(build->site, VOCAB_NAME);
+    SCOPED(mem_free_at) char *templates = path_join(build->site, TEMPLATES_NAME);
     if (build_is_first(build) && build->settings->fresh)
         fresh_discard(build->directory, &ignored);
     else if (build_is_first(build) && path_remove(vocab, &ignored) == 0 &&
              (build->templates.size == 0 || path_remove(templates, &ignored) == 0))
         owned_tidy(build->site, &ignored);
-    mem_free(vocab);
-    mem_free(templates);
     return inputs_gave_nothing(&build->inputs, &build->whole.counts, err);
 }
 

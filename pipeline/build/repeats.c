@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
+#include "base/scoped.h"
 
 #include <assert.h>
 #include <string.h>
@@ -88,7 +89,7 @@ static int find_in_extent(const struct sketches *sketches, size_t extent, const 
 {
     const size_t bytes = sketches->entry_bytes;
     struct sketched sketched = {0};
-    char *entries = mem_array(READ_ENTRIES, bytes);
+    SCOPED(mem_free_at) char *entries = mem_array(READ_ENTRIES, bytes);
     int result = 0;
     for (uint64_t n = sketches->firsts[extent]; result == 0 && n < sketches->firsts[extent + 1];) {
         const uint64_t left = sketches->firsts[extent + 1] - n, count = left < READ_ENTRIES ? left : READ_ENTRIES;
@@ -103,7 +104,6 @@ static int find_in_extent(const struct sketches *sketches, size_t extent, const 
         if (stop_requested())
             result = fail(err, ERR_STOPPED, "stopped on request");
     }
-    mem_free(entries);
     return result;
 }
 
@@ -144,7 +144,7 @@ static int write_near(const struct dataset_recipe *recipe, const struct spills *
 {
     struct file list = FILE_CLOSED;
     struct duplicates equal = {0};
-    char *path = path_join(spills->directory, NEAR_NAME);
+    SCOPED(mem_free_at) char *path = path_join(spills->directory, NEAR_NAME);
     int result = duplicates_open(&equal, spills->directory, err);
     if (result == 0)
         result = file_create(&list, path, err);
@@ -154,7 +154,6 @@ static int write_near(const struct dataset_recipe *recipe, const struct spills *
         result = file_commit(&list, err);
     file_close(&list);
     duplicates_close(&equal);
-    mem_free(path);
     return result;
 }
 
@@ -178,13 +177,12 @@ int repeats_open(struct repeats *repeats, const struct dataset_recipe *recipe, c
     TRY(duplicates_open(&repeats->equal, directory, err));
     if (recipe->near_duplicates == 0)
         return 0;
-    char *path = path_join(directory, NEAR_NAME);
+    SCOPED(mem_free_at) char *path = path_join(directory, NEAR_NAME);
     int result = file_map(&repeats->near, path, err);
     if (result == 0 && repeats->near.size % sizeof *repeats->rows != 0)
         result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "the list of near duplicates is damaged");
     repeats->rows = (const struct sample_key *)(const void *)repeats->near.data;
     repeats->count = repeats->near.size / sizeof *repeats->rows;
-    mem_free(path);
     return result;
 }
 

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/scoped.h"
 #include "pipeline/parts/account.h"
 #include "pipeline/build/advice.h"
 #include "pipeline/build/repeats.h"
@@ -119,7 +120,7 @@ void summary_progress(struct progress *progress, uint64_t done, uint64_t total, 
                       const struct build_facts *facts, const struct resource_plan *plan, double seconds)
 {
     char read[32], of[32], pieces[32];
-    struct buf loads = {0}, made = {0};
+    SCOPED(buf_release) struct buf loads = {0}, made = {0};
     add_loads(facts, plan, seconds, &loads);
     const double share = total ? (double)done / (double)total : -1.0, now = share - progress->first_share;
     if (facts->notes)
@@ -135,8 +136,6 @@ void summary_progress(struct progress *progress, uint64_t done, uint64_t total, 
                   percent(done, total), format_bytes(done, read), total ? format_bytes(total, of) : "a pipe",
                   (double)(counts->input_bytes - facts->bytes_before) / 1e6 / seconds, buf_text(&made),
                   (double)mem_peak_bytes() / 1e9, buf_text(&loads));
-    buf_release(&loads);
-    buf_release(&made);
 }
 
 void summary_sealing(struct progress *progress, const struct build_facts *facts, uint64_t samples)
@@ -337,9 +336,8 @@ int summary_build_json(const char *directory, const struct dsdata_settings *sett
     json_decref(object);
     if (!text)
         return fail(err, ERR_BUG, "build.json cannot be made: a name on the command line is not UTF-8");
-    char *path = path_join(directory, BUILD_NAME);
+    SCOPED(mem_free_at) char *path = path_join(directory, BUILD_NAME);
     int result = file_write_all(path, text, strlen(text), err);
-    mem_free(path);
     free(text);
     return result;
 }

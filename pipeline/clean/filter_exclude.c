@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/scoped.h"
 #include "pipeline/clean/filter.h"
 
 #include <stdlib.h>
@@ -65,7 +66,7 @@ static void add_strings(struct excluded *excluded, struct gram_scratch *scratch,
 /* Lines that are JSON objects are taken out of the text; what is left is one text. */
 static void add_lines(struct excluded *excluded, struct gram_scratch *scratch, struct str text)
 {
-    struct buf rest = {0};
+    SCOPED(buf_release) struct buf rest = {0};
     for (const char *at = text.data, *end = text.data + text.size; at < end;) {
         const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
         json_error_t ignored;
@@ -78,12 +79,11 @@ static void add_lines(struct excluded *excluded, struct gram_scratch *scratch, s
         at = newline ? stop + 1 : end;
     }
     add_text(excluded, scratch, buf_str(&rest));
-    buf_release(&rest);
 }
 
 static int add_file(struct excluded *excluded, struct gram_scratch *scratch, const char *path, struct error *err)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     const uint64_t before = excluded->grams;
     int result = file_read_all(path, FILE_BYTES_MAX, &text, err);
     const struct str bytes = buf_str(&text);
@@ -101,7 +101,6 @@ static int add_file(struct excluded *excluded, struct gram_scratch *scratch, con
             result = hint(err, "--exclude finds documents that share %d words in a row with it", EXCLUDE_WORDS);
         }
     }
-    buf_release(&text);
     return result;
 }
 

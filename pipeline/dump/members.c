@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/module.h"
 #include "base/progress.h"
+#include "base/scoped.h"
 #include "pipeline/dump/byte_source.h"
 #include "pipeline/dump/sniff.h"
 #include "pipeline/dump/structured.h"
@@ -37,7 +38,7 @@ static int64_t input_read(void *context, void *out, size_t bytes, uint64_t offse
 {
     struct members *members = context;
     struct byte_source *source = &members->source;
-    struct buf read = {0};
+    SCOPED(buf_release) struct buf read = {0};
     int result = 0;
     if (byte_source_is_made(source))
         byte_source_forget(source, offset);
@@ -45,9 +46,7 @@ static int64_t input_read(void *context, void *out, size_t bytes, uint64_t offse
     if (result == 0 && read.size > 0)
         memcpy(out, read.data, read.size);
     members->taken += read.size;
-    const int64_t got = result < 0 ? -1 : (int64_t)read.size;
-    buf_release(&read);
-    return got;
+    return result < 0 ? -1 : (int64_t)read.size;
 }
 
 /* ---------------------------------------------------------------------------------------------------------- open */
@@ -309,14 +308,13 @@ static int skip_to(struct members *members, const char *name, uint64_t offset, s
 {
     if (members->at >= offset)
         return 0;
-    void *skipped = mem_alloc(SKIP_BYTES);
+    SCOPED(mem_free_at) void *skipped = mem_alloc(SKIP_BYTES);
     int64_t got = 1;
     while (got > 0 && members->at < offset) {
         const uint64_t left = offset - members->at;
         got = stop_requested() ? fail(err, ERR_STOPPED, "stopped on request")
                                : read_on(members, name, skipped, left < SKIP_BYTES ? (size_t)left : SKIP_BYTES, err);
     }
-    mem_free(skipped);
     return got < 0 ? -1 : 0;
 }
 

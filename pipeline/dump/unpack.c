@@ -3,6 +3,7 @@
 #include "pipeline/dump/unpack.h"
 
 #include "base/mem.h"
+#include "base/scoped.h"
 #include "pipeline/dump/ahead.h"
 
 #include <assert.h>
@@ -115,7 +116,7 @@ static int refill(struct unpack *unpack, size_t bytes, struct error *err)
 static int probe(struct unpack *unpack, uint64_t from, struct error *err)
 {
     void *decoder = unpack->codec->open();
-    uint8_t *in = mem_array(IN_BYTES, 1), *out = mem_array(PROBE_BYTES, 1);
+    SCOPED(mem_free_at) uint8_t *in = mem_array(IN_BYTES, 1), *out = mem_array(PROBE_BYTES, 1);
     size_t made = 0;
     int64_t got = (int64_t)IN_BYTES;
     enum codec_result result = CODEC_MORE;
@@ -131,15 +132,13 @@ static int probe(struct unpack *unpack, uint64_t from, struct error *err)
         from += (uint64_t)got;
     }
     unpack->codec->close(decoder);
-    mem_free(in);
-    mem_free(out);
     return got < 0 ? -1 : result == CODEC_END || (result == CODEC_MORE && made > 0);
 }
 
 /* Finds the first unit from `from` on that can be decoded. 1; 0: there is none; < 0. */
 static int find_unit(struct unpack *unpack, uint64_t from, uint64_t *found, struct error *err)
 {
-    uint8_t *bytes = mem_array(IN_BYTES, 1);
+    SCOPED(mem_free_at) uint8_t *bytes = mem_array(IN_BYTES, 1);
     int result = 0;
     for (bool last = false; !last && result == 0;) {
         const int64_t got = file_read_at(unpack->file, bytes, IN_BYTES, from, err);
@@ -153,7 +152,6 @@ static int find_unit(struct unpack *unpack, uint64_t from, uint64_t *found, stru
         }
         from += at;
     }
-    mem_free(bytes);
     return result;
 }
 

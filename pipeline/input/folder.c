@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/scoped.h"
 #include "pipeline/dump/codecs.h"
 
 #include <stdio.h>
@@ -116,13 +117,12 @@ static void find_parts(struct listing *listing, const struct path_list *names)
     listing->parts = mem_clear(names->count + 1, sizeof *listing->parts);
     for (size_t i = 0; i < names->count; i++) {
         struct found *found = &listing->parts[listing->count];
-        char *path = path_join(listing->path, names->names[i]);
+        SCOPED(mem_free_at) char *path = path_join(listing->path, names->names[i]);
         found->text = names->names[i];
         if (is_partial(str_of(found->text)) && path_is_file(path))
             log_warn("%s was not downloaded completely: it is skipped", path);
         if (part_name_read(str_of(found->text), &found->name) && path_is_file(path))
             listing->count++;
-        mem_free(path);
     }
     if (listing->count > 0)
         qsort(listing->parts, listing->count, sizeof *listing->parts, by_place);
@@ -224,8 +224,8 @@ static int tell_missing(const struct listing *listing, struct str missing, size_
 
 static int take_sums(const struct listing *listing, struct error *err)
 {
-    char *path = path_join(listing->path, SUMS_NAME);
-    struct buf text = {0};
+    SCOPED(mem_free_at) char *path = path_join(listing->path, SUMS_NAME);
+    SCOPED(buf_release) struct buf text = {0};
     struct str missing = {0};
     size_t missing_count = 0;
     const bool is_there = path_is_file(path);
@@ -238,8 +238,6 @@ static int take_sums(const struct listing *listing, struct error *err)
         if (!listing->parts[i].sha256[0])
             log_warn("%s/%s is not listed in %s: it is read, and not checked", listing->path, listing->parts[i].text,
                      SUMS_NAME);
-    buf_release(&text);
-    mem_free(path);
     return result;
 }
 
@@ -256,12 +254,11 @@ bool folder_is_export(const char *path)
     for (size_t i = 0; i < names.count; i++) {
         const struct str name = str_of(names.names[i]);
         struct part_name part;
-        char *file = path_join(path, names.names[i]);
+        SCOPED(mem_free_at) char *file = path_join(path, names.names[i]);
         const bool is_part = part_name_read(name, &part) && path_is_file(file);
         parts += is_part;
         paged |= is_part && (part.has_pages || str_find(part.export, STR("-pages-")) != SIZE_MAX);
         others += !is_part && name.data[0] != '.' && !str_equal(name, STR(SUMS_NAME)) && !is_partial(name);
-        mem_free(file);
     }
     path_list_release(&names);
     return paged || (parts > 0 && others == 0);

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/scoped.h"
 #include "pipeline/dump/codecs.h"
 #include "pipeline/dump/members.h"
 #include "pipeline/input/inputs.h"
@@ -182,12 +183,11 @@ static char *common_folder(const struct dsdata_settings *settings, const struct 
     char *common = count > 1 ? path_parent(inputs_path_of(settings_input(settings, bare, 0))) : NULL;
     for (size_t i = 0; common && i < count; i++) {
         const char *path = inputs_path_of(settings_input(settings, bare, i));
-        char *parent = path_parent(path);
+        SCOPED(mem_free_at) char *parent = path_parent(path);
         if (strcmp(path, "-") == 0 || strcmp(parent, common) != 0) {
             mem_free(common);
             common = NULL;
         }
-        mem_free(parent);
     }
     return common;
 }
@@ -195,7 +195,7 @@ static char *common_folder(const struct dsdata_settings *settings, const struct 
 char *inputs_stem(const struct dsdata_settings *settings, struct opt_paths bare)
 {
     const bool any = settings_named_inputs(settings) + bare.count > 0;
-    char *folder = common_folder(settings, &bare);
+    SCOPED(mem_free_at) char *folder = common_folder(settings, &bare);
     const char *path = folder ? folder : any ? inputs_path_of(settings_input(settings, &bare, 0)) : "";
     char *stem = base_name(path);
     struct str without = str_of(stem);
@@ -203,12 +203,10 @@ char *inputs_stem(const struct dsdata_settings *settings, struct opt_paths bare)
         continue;
     stem[without.size] = '\0';
     if (stem[0] && path_same(path, stem)) {
-        struct buf other = {0};
+        SCOPED(buf_release) struct buf other = {0};
         buf_addf(&other, "%s-shards", stem);
         mem_free(stem);
         stem = mem_copy_text(buf_text(&other));
-        buf_release(&other);
     }
-    mem_free(folder);
     return stem;
 }

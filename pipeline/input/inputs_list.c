@@ -1,6 +1,7 @@
 /* The lines that say what the inputs are. */
 #include "base/file.h"
 #include "base/log.h"
+#include "base/scoped.h"
 #include "pipeline/dump/codecs.h"
 #include "pipeline/input/inputs.h"
 #include "pipeline/input/inputs_form.h"
@@ -158,7 +159,7 @@ static void add_crowd(const struct inputs *inputs, const struct crowd *crowd, st
     char bytes[32], count[32], language[128];
     const struct dump *dump = inputs->dumps[crowd->first];
     const struct str name = name_of(inputs, crowd->first);
-    struct buf folder = {0};
+    SCOPED(buf_release) struct buf folder = {0};
     bool guessed = false;
     if (crowd->folder)
         buf_addf(line, "%s (%s files)   %s", folder_name(inputs, crowd->folder, &folder),
@@ -185,7 +186,6 @@ static void add_crowd(const struct inputs *inputs, const struct crowd *crowd, st
     if (codec)
         buf_addf(line, ", %s", codec->tool);
     buf_addf(line, ", %s%s", format_bytes(crowd->stored, bytes), crowd->pipe ? " and a pipe" : "");
-    buf_release(&folder);
 }
 
 static void warn_languages(const struct inputs *inputs)
@@ -243,15 +243,13 @@ static void say_all(const struct inputs *inputs, const char *directory, bool onl
 
 static void say_left_out(const struct inputs *inputs)
 {
-    struct buf left_out = {0}, name = {0};
+    SCOPED(buf_release) struct buf left_out = {0}, name = {0};
     for (size_t i = 0; i < inputs->folder_count; i++) {
         buf_reset(&left_out);
         text_folder_left_out(&inputs->folders[i], &left_out);
         if (left_out.size > 0)
             log_say("left out   of %s: %s (-v names them)", folder_name(inputs, i + 1, &name), buf_text(&left_out));
     }
-    buf_release(&left_out);
-    buf_release(&name);
 }
 
 void inputs_say(const struct inputs *inputs, const char *directory)

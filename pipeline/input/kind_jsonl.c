@@ -1,5 +1,6 @@
 /* JSON lines: a record is a line with an object, whose members --text-key and --id-key name. */
 #include "pipeline/input/article_reader.h"
+#include "base/scoped.h"
 #include "pipeline/input/input_kind.h"
 
 #include <stdio.h>
@@ -77,7 +78,7 @@ static enum page_fate read(struct article_reader *reader, const struct article_o
 static uint64_t add_texts(struct str lines, const char *text_key, struct buf *out)
 {
     struct json_line scratch = {0};
-    struct arena arena = {0};
+    SCOPED(arena_release) struct arena arena = {0};
     uint64_t count = 0;
     for (const char *at = lines.data, *end = lines.data + lines.size; at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
@@ -92,7 +93,6 @@ static uint64_t add_texts(struct str lines, const char *text_key, struct buf *ou
         arena_reset(&arena);
         at = stop + 1;
     }
-    arena_release(&arena);
     json_line_release(&scratch);
     return count;
 }
@@ -128,7 +128,7 @@ static void describe_member(void *context, const struct json_member *member)
     struct description *d = context;
     struct json_member inner = {.name = d->text_key};
     struct json_line scratch = {0};
-    struct arena arena = {0};
+    SCOPED(arena_release) struct arena arena = {0};
     uint32_t repairs = 0;
     name_key(d, member->name);
     if (strcmp(member->name, d->text_key) == 0)
@@ -138,21 +138,19 @@ static void describe_member(void *context, const struct json_member *member)
         json_line_read(&scratch, member->text, &inner, 1, &arena, &repairs) && inner.kind == MEMBER_TEXT)
         strcpy(d->probe->nested, member->name);
     json_line_release(&scratch);
-    arena_release(&arena);
 }
 
 /* Describes the first line that is not blank; `whole`: the lines are all that there are. */
 static void describe_first(struct str lines, bool whole, const char *text_key, struct probe *probe)
 {
     struct json_line scratch = {0};
-    struct arena arena = {0};
+    SCOPED(arena_release) struct arena arena = {0};
     struct description description = {.probe = probe, .text_key = text_key};
     lines = str_trim(lines);
     const char *stop = memchr(lines.data, '\n', lines.size);
     const struct str line = stop ? str_range(lines.data, stop) : lines;
     probe->object = json_line_each(&scratch, line, describe_member, &description, &arena) || (!stop && !whole);
     json_line_release(&scratch);
-    arena_release(&arena);
 }
 
 static void add_prose(struct str lines, const char *text_key, struct buf *out)
@@ -163,20 +161,19 @@ static void add_prose(struct str lines, const char *text_key, struct buf *out)
 static void probe(struct str lines, bool whole, const struct language *language, const char *text_key,
                   struct probe *probe)
 {
-    struct buf texts = {0};
+    SCOPED(buf_release) struct buf texts = {0};
     struct sentences sentences = {0};
     probe->documents = add_texts(lines, text_key, &texts);
     describe_first(lines, whole, text_key, probe);
     sentences_split(language, buf_str(&texts), &sentences);
     probe->sentences = sentences.count;
     sentences_release(&sentences);
-    buf_release(&texts);
 }
 
 static void add_ids(struct split_ids *ids, struct str head, bool whole, const char *id_key)
 {
     struct json_line scratch = {0};
-    struct arena arena = {0};
+    SCOPED(arena_release) struct arena arena = {0};
     while (head.size > 0 && ids->count < SPLIT_IDS) {
         const char *end = head.data + head.size, *stop = memchr(head.data, '\n', head.size);
         struct json_member id = {.name = id_key};
@@ -190,7 +187,6 @@ static void add_ids(struct split_ids *ids, struct str head, bool whole, const ch
         head = stop ? str_range(stop + 1, end) : STR("");
     }
     json_line_release(&scratch);
-    arena_release(&arena);
 }
 
 const struct input_kind jsonl_kind = {.records = {.called = "JSONL",

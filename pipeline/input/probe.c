@@ -1,6 +1,7 @@
 /* Examines the raw head of an input: repairs its text and finds its properties. */
 #include "pipeline/input/probe.h"
 
+#include "base/scoped.h"
 #include "pipeline/dump/guess_encoding.h"
 #include "pipeline/input/input_kind.h"
 #include "pipeline/text/words/guess.h"
@@ -38,14 +39,11 @@ static void head_lines(const struct dump *dump, struct buf *out, double *ill_for
 const char *probe_language(const struct dump *dump, const char *text_key)
 {
     const struct input_kind *kind = input_kind_of(dump);
-    struct buf lines = {0}, prose = {0};
+    SCOPED(buf_release) struct buf lines = {0}, prose = {0};
     head_lines(dump, &lines, NULL);
     if (kind->add_prose)
         kind->add_prose(buf_str(&lines), text_key, &prose);
-    const char *language = language_guess(buf_str(kind->add_prose ? &prose : &lines));
-    buf_release(&lines);
-    buf_release(&prose);
-    return language;
+    return language_guess(buf_str(kind->add_prose ? &prose : &lines));
 }
 
 void probe_read(const struct dump *dump, const struct language *language, const char *text_key, struct probe *probe)

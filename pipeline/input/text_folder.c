@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/scoped.h"
 #include "pipeline/dump/members.h"
 #include "shards/manifest.h"
 
@@ -12,10 +13,8 @@
 
 static bool holds(const char *folder, const char *name)
 {
-    char *path = path_join(folder, name);
-    const bool is_there = path_exists(path);
-    mem_free(path);
-    return is_there;
+    SCOPED(mem_free_at) char *path = path_join(folder, name);
+    return path_exists(path);
 }
 
 /* "journal" alone may be a diary. */
@@ -77,20 +76,18 @@ static int by_bytes(const void *a, const void *b)
 
 int text_folder_read(struct text_folder *folder, const char *path, struct error *err)
 {
-    struct path_list folders = {0};
+    SCOPED(path_list_release) struct path_list folders = {0};
     int result = 0;
     *folder = (struct text_folder){.path = mem_copy_text(path)};
     add(&folders.names, &folders.count, mem_copy_text(path));
     for (size_t next = 0; result == 0 && next < folders.count; next++) {
-        struct path_list names = {0};
+        SCOPED(path_list_release) struct path_list names = {0};
         result = path_list(&names, folders.names[next], err);
         for (size_t i = 0; result == 0 && i < names.count; i++)
             sort_out(folder, &folders, path_join(folders.names[next], names.names[i]), names.names[i]);
-        path_list_release(&names);
     }
     if (folder->count > 0)
         qsort(folder->files, folder->count, sizeof *folder->files, by_bytes);
-    path_list_release(&folders);
     return result;
 }
 

@@ -3,18 +3,18 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
+#include "base/scoped.h"
 
 #define LEAKS_LISTED 50u /* as build.json lists them */
 
 static void say_documents(const struct counts *counts, bool of_pages)
 {
-    struct buf dropped = {0};
+    SCOPED(buf_release) struct buf dropped = {0};
     char count[32], kept[32];
     counts_dropped(counts, &dropped);
     log_say("%-10s %s of %s kept%s%s", of_pages ? "pages" : "documents", format_count(counts->pages[PAGE_KEPT], kept),
             format_count(counts_pages(counts), count), dropped.size ? "; dropped " : "",
             dropped.size ? buf_text(&dropped) : "");
-    buf_release(&dropped);
 }
 
 /* The first document that was dropped for each reason. */
@@ -38,7 +38,7 @@ static void say_leaks(const struct counts *counts, const struct missing *missing
 
 void account_say(const struct counts *counts, const struct missing *missing, bool of_pages)
 {
-    struct buf repaired = {0}, damage = {0};
+    SCOPED(buf_release) struct buf repaired = {0}, damage = {0};
     say_documents(counts, of_pages);
     say_examples(&missing->dropped);
     counts_repaired(counts, &repaired);
@@ -48,19 +48,16 @@ void account_say(const struct counts *counts, const struct missing *missing, boo
     counts_damage(counts, &damage);
     if (damage.size > 0)
         log_say("damage     %s", buf_text(&damage));
-    buf_release(&repaired);
-    buf_release(&damage);
 }
 
 json_t *account_names(const struct name_counts *table, size_t max)
 {
-    uint32_t *top = mem_array(max, sizeof *top);
+    SCOPED(mem_free_at) uint32_t *top = mem_array(max, sizeof *top);
     const size_t count = name_counts_top(table, top, max);
     json_t *rows = json_array();
     for (size_t i = 0; i < count; i++)
         json_array_append_new(rows, json_pack("{ss sI}", "name", name_counts_name(table, &table->rows[top[i]]), "count",
                                               (json_int_t)table->rows[top[i]].count));
-    mem_free(top);
     return rows;
 }
 

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
+#include "base/scoped.h"
 #include "pipeline/parts/account.h"
 #include "pipeline/build/directory.h"
 #include "pipeline/build/template_pass.h"
@@ -74,7 +75,7 @@ static int run_to_stream(struct extraction *extraction, struct error *err)
 
 static void say_holes(const struct extraction *extraction)
 {
-    struct buf worst = {0}, sentences = {0};
+    SCOPED(buf_release) struct buf worst = {0}, sentences = {0};
     char count[32];
     missing_worst(&extraction->missing.holes, &worst);
     missing_worst(&extraction->missing.sentences, &sentences);
@@ -85,8 +86,6 @@ static void say_holes(const struct extraction *extraction)
     if (sentences.size > 0)
         log_say("sentences  %s templates without a rendering kept as sentences; most: %s",
                 format_count(extraction->counts.template_sentences, count), buf_text(&sentences));
-    buf_release(&worst);
-    buf_release(&sentences);
 }
 
 static uint64_t bytes_written(const struct extraction *extraction)
@@ -134,7 +133,7 @@ static void report_json(const struct extraction *extraction, bool counted)
 {
     const struct counts *counts = &extraction->counts;
     const struct extract_names *names = &extraction->names;
-    json_t *object = json_object();
+    json_auto_t *object = json_object();
     if (counted) {
         json_object_set_new(object, "documents", json_integer((json_int_t)counts->pages[PAGE_KEPT]));
         json_object_set_new(object, "read", json_integer((json_int_t)counts_pages(counts)));
@@ -156,7 +155,6 @@ static void report_json(const struct extraction *extraction, bool counted)
     char *text = json_dumps(object, JSON_REAL_PRECISION(9));
     fprintf(stderr, "%s\n", text);
     free(text);
-    json_decref(object);
 }
 
 /* The text may have standard output, so what is said about it goes to the other one, with --json as one object too. */

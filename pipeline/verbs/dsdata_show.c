@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/random.h"
+#include "base/scoped.h"
 #include "pipeline/parts/counts.h"
 #include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/build/facts.h"
@@ -23,7 +24,7 @@
 static void print_pages(const struct manifest *m)
 {
     char count[32];
-    struct buf dropped = {0};
+    SCOPED(buf_release) struct buf dropped = {0};
     for (size_t i = 0; i < m->dropped_count; i++)
         if (m->dropped[i].pages) {
             buf_add_text(&dropped, dropped.size ? ", " : "; dropped ");
@@ -31,13 +32,12 @@ static void print_pages(const struct manifest *m)
         }
     output_line("%-10s %s kept%s", manifest_of_pages(m) ? "pages" : "documents", format_count(m->pages_kept, count),
                 buf_text(&dropped));
-    buf_release(&dropped);
 }
 
 static void print_repairs(const struct manifest *m, const json_t *build)
 {
     char count[32];
-    struct buf repaired = {0}, worst = {0};
+    SCOPED(buf_release) struct buf repaired = {0}, worst = {0};
     struct build_template row;
     for (size_t i = 0; i < m->repaired_count; i++)
         buf_addf(&repaired, "%s%s %s", i ? ", " : "", format_count(m->repaired[i].documents, count),
@@ -48,8 +48,6 @@ static void print_repairs(const struct manifest *m, const json_t *build)
         buf_addf(&worst, "%s%s %" PRIu64, i ? ", " : "; worst: ", row.name, row.count);
     if (m->leaks > 0)
         output_line("leaks      %s%s", format_count(m->leaks, count), buf_text(&worst));
-    buf_release(&repaired);
-    buf_release(&worst);
 }
 
 static void print_length(const struct manifest *m, const struct manifest_length *l)
@@ -122,14 +120,13 @@ static int show_dataset(const struct dsdata_settings *settings, const char *dire
         dataset_close(&dataset);
     }
     TRY(manifest_read(&manifest, directory, err));
-    json_t *build = build_memory(directory);
+    json_auto_t *build = build_memory(directory);
     if (settings->json) {
         result = facts_print(facts_json(&manifest, build), err);
     } else {
         print_dataset(directory, &manifest, build, settings->verbose);
         say_next(command_text("dsdata show %s --sample 0", directory));
     }
-    json_decref(build);
     manifest_release(&manifest);
     return result;
 }

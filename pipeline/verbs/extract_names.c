@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/scoped.h"
 #include "pipeline/dump/codecs.h"
 #include "pipeline/input/inputs.h"
 #include "pipeline/verbs/extract_text.h"
@@ -63,11 +64,9 @@ static char *numbered(const char *path, uint32_t index, uint32_t count)
     if (count == 1)
         return mem_copy_text(path);
     const size_t stem = stem_of(path);
-    struct buf name = {0};
+    SCOPED(buf_release) struct buf name = {0};
     buf_addf(&name, "%.*s-%05u-of-%05u%s", (int)stem, path, index, count, path + stem);
-    char *out = mem_copy_text(buf_text(&name));
-    buf_release(&name);
-    return out;
+    return mem_copy_text(buf_text(&name));
 }
 
 static int name_whole(struct extract_names *names, const struct dsdata_settings *settings, struct opt_paths bare,
@@ -79,12 +78,10 @@ static int name_whole(struct extract_names *names, const struct dsdata_settings 
         names->whole = mem_copy_text(out);
         return 0;
     }
-    char *stem = inputs_stem(settings, bare);
-    struct buf name = {0};
+    SCOPED(mem_free_at) char *stem = inputs_stem(settings, bare);
+    SCOPED(buf_release) struct buf name = {0};
     buf_addf(&name, "%s%s", stem[0] ? stem : "text", settings->format == EXTRACT_JSONL ? ".jsonl" : ".txt");
     names->whole = path_join(out, buf_text(&name));
-    buf_release(&name);
-    mem_free(stem);
     return path_make_directory(out, err);
 }
 

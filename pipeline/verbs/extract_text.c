@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/scoped.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -68,7 +69,7 @@ static void add_source(struct buf *out, struct str name)
 
 static void add_json(struct buf *out, const struct inputs *inputs, uint32_t file, const struct article *article)
 {
-    struct buf url = {0};
+    SCOPED(buf_release) struct buf url = {0};
     add_url(inputs->articles[file].siteinfo, article->title, &url);
     buf_addf(out, "{\"id\":%" PRIu64 ",\"revid\":%" PRIu64 ",\"title\":", article->id, article->revision_id);
     buf_add_json(out, article->title);
@@ -83,7 +84,6 @@ static void add_json(struct buf *out, const struct inputs *inputs, uint32_t file
     else
         add_source(out, str_of(base_name(inputs_name(inputs, file))));
     buf_add_text(out, "}\n");
-    buf_release(&url);
 }
 
 static void add_sentences(struct extractor *extractor, const struct article_options *options,
@@ -188,11 +188,10 @@ void *extractor_open(const void *form)
 
 void extractor_close(void *worker)
 {
-    struct extractor *extractor = worker;
+    SCOPED(mem_free_at) struct extractor *extractor = worker;
     article_close(extractor->reader);
     sentences_release(&extractor->sentences);
     buf_release(&extractor->text);
-    mem_free(extractor);
 }
 
 void extract_gzip(struct str text, struct buf *out)
@@ -221,7 +220,7 @@ int extract_zstd(const char *from, const char *path, struct error *err)
     struct file in = FILE_CLOSED, out = FILE_CLOSED;
     ZSTD_CCtx *context = ZSTD_createCCtx();
     const size_t in_max = ZSTD_CStreamInSize(), out_max = ZSTD_CStreamOutSize();
-    char *text = mem_alloc(in_max), *packed = mem_alloc(out_max);
+    SCOPED(mem_free_at) char *text = mem_alloc(in_max), *packed = mem_alloc(out_max);
     int result = context ? file_open_read(&in, from, err) : fail(err, ERR_RESOURCE, "out of memory");
     if (result == 0)
         result = file_create(&out, path, err);
@@ -244,7 +243,5 @@ int extract_zstd(const char *from, const char *path, struct error *err)
     file_close(&in);
     file_close(&out);
     ZSTD_freeCCtx(context);
-    mem_free(text);
-    mem_free(packed);
     return result;
 }

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/scoped.h"
 #include "pipeline/build/facts.h"
 
 #include <stdio.h>
@@ -128,9 +129,8 @@ static void add_value(struct buf *line, const json_t *value)
     } else if (json_object_get(value, "samples")) {
         buf_addf(line, "%lld samples", (long long)json_integer_value(json_object_get(value, "samples")));
     } else {
-        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+        SCOPED(mem_free_at) char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
         buf_add_text(line, text);
-        mem_free(text);
     }
 }
 
@@ -144,14 +144,13 @@ static void print(const json_t *differences, const char *a, const char *b)
         output_line("same       equal to the byte");
     json_array_foreach(differences, i, row)
     {
-        struct buf line = {0};
+        SCOPED(buf_release) struct buf line = {0};
         buf_addf(&line, "%-14s %-20s ", json_string_value(json_object_get(row, "of")),
                  json_string_value(json_object_get(row, "name")));
         add_value(&line, json_object_get(row, "a"));
         buf_add_text(&line, "   ");
         add_value(&line, json_object_get(row, "b"));
         output_line("%s", buf_text(&line));
-        buf_release(&line);
     }
 }
 
@@ -159,32 +158,28 @@ static int read_facts(const char *directory, json_t **facts, uint64_t *root, str
 {
     struct manifest manifest;
     TRY(manifest_read(&manifest, directory, err));
-    json_t *build = build_memory(directory);
+    json_auto_t *build = build_memory(directory);
     *facts = facts_json(&manifest, build);
     *root = manifest.root_hash;
-    json_decref(build);
     manifest_release(&manifest);
     return 0;
 }
 
 int show_difference(const struct dsdata_settings *settings, const char *a, const char *b, struct error *err)
 {
-    json_t *facts_a = NULL, *facts_b = NULL;
+    json_auto_t *facts_a = NULL, *facts_b = NULL;
     uint64_t root_a = 0, root_b = 0;
     int result = read_facts(a, &facts_a, &root_a, err);
     if (result == 0)
         result = read_facts(b, &facts_b, &root_b, err);
     if (result == 0) {
-        json_t *differences = json_array();
+        json_auto_t *differences = json_array();
         if (root_a != root_b)
             add_all(differences, (struct pair){facts_a, facts_b});
         if (settings->json)
             result = facts_print(json_pack("{s:b, s:O}", "same", root_a == root_b, "differences", differences), err);
         else
             print(differences, a, b);
-        json_decref(differences);
     }
-    json_decref(facts_a);
-    json_decref(facts_b);
     return result;
 }

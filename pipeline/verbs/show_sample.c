@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/scoped.h"
 #include "pipeline/build/facts.h"
 #include "shards/dataset.h"
 #include "tokenizer/vocab.h"
@@ -40,10 +41,9 @@ static char *piece_text(const struct view *view, uint32_t id, char *out, size_t 
         snprintf(out, out_size, "#%u", id);
         return out;
     }
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     buf_add_str(&text, view->vocab->pieces[id]);
     log_safe(buf_text(&text), out, out_size);
-    buf_release(&text);
     return out;
 }
 
@@ -188,7 +188,7 @@ int show_sample_of_dataset(const struct dsdata_settings *settings, const char *d
     struct vocab *vocab = NULL;
     TRY(dataset_open(&dataset, directory, (uint32_t)settings->seq_one, (enum split)settings->split, err));
     struct sample sample = sample_make(&dataset.layout);
-    char *path = path_join(directory, VOCAB_NAME);
+    SCOPED(mem_free_at) char *path = path_join(directory, VOCAB_NAME);
     int result = vocab_read(&vocab, path, VOCAB_OWN, err);
     if (result == 0 && settings->sample >= dataset.samples)
         result = out_of_range(directory, settings->sample, dataset.samples, err);
@@ -202,7 +202,6 @@ int show_sample_of_dataset(const struct dsdata_settings *settings, const char *d
         say_next_sample(settings, directory, settings->sample + 1 < dataset.samples ? settings->sample + 1 : 0);
     vocab_close(vocab);
     sample_release(&sample);
-    mem_free(path);
     dataset_close(&dataset);
     return result;
 }
@@ -212,18 +211,16 @@ static struct vocab *vocabulary_of(const struct shard *shard)
 {
     struct error ignored;
     struct vocab *vocab = NULL;
-    struct buf folder = {0};
+    SCOPED(buf_release) struct buf folder = {0};
     const char *slash = strrchr(shard->path, '/');
     buf_add(&folder, shard->path, slash ? (size_t)(slash - shard->path) : 0);
     buf_add_text(&folder, slash ? "/.." : "..");
-    char *path = path_join(buf_text(&folder), VOCAB_NAME);
+    SCOPED(mem_free_at) char *path = path_join(buf_text(&folder), VOCAB_NAME);
     if (path_exists(path) && vocab_read(&vocab, path, VOCAB_OWN, &ignored) == 0 &&
         vocab->hash != shard->header.vocab_hash) {
         vocab_close(vocab);
         vocab = NULL;
     }
-    mem_free(path);
-    buf_release(&folder);
     return vocab;
 }
 

@@ -24,12 +24,11 @@ static int remove_files(const char *directory, struct error *err)
     SCOPED(path_list_release) struct path_list files = {0};
     int result = path_list(&files, directory, err);
     for (size_t i = 0; i < files.count && result == 0; i++) {
-        char *file = path_join(directory, files.names[i]);
+        SCOPED(mem_free_at) char *file = path_join(directory, files.names[i]);
         if (strcmp(files.names[i], ERRORS_NAME) == 0 && path_is_directory(file))
             result = remove_files(file, err);
         if (result == 0)
             result = path_remove(file, err);
-        mem_free(file);
     }
     return result;
 }
@@ -61,10 +60,9 @@ int checkpoint_tidy(const char *run, struct error *err)
     SCOPED(mem_free_at) char *directory = path_join(run, CHECKPOINTS_NAME);
     int result = path_is_directory(directory) ? path_list(&list, directory, err) : 0;
     for (size_t i = 0; i < list.count && result == 0; i++) {
-        char *path = path_join(directory, list.names[i]);
+        SCOPED(mem_free_at) char *path = path_join(directory, list.names[i]);
         if (strncmp(list.names[i], "step-", 5) == 0 && str_ends(str_of(path), STR(TEMPORARY)))
             result = remove_directory(path, err);
-        mem_free(path);
     }
     return result;
 }
@@ -229,7 +227,7 @@ static void add_ends(json_t *config, const struct checkpoint_parts *parts)
 static int write_files(const char *directory, const struct checkpoint_parts *parts,
                        const struct checkpoint_state *state, struct error *err)
 {
-    json_t *hashes = json_object(), *config = config_json(parts->config, parts->pad_id), *whole = NULL;
+    json_auto_t *hashes = json_object(), *config = config_json(parts->config, parts->pad_id), *whole = NULL;
     add_ends(config, parts);
     int result = write_json(directory, "config.json", config, hashes, err);
     if (result == 0)
@@ -245,14 +243,10 @@ static int write_files(const char *directory, const struct checkpoint_parts *par
     if (result == 0)
         result = write_text(directory, "tokenizer_config.json", buf_str(&parts->tokenizer->config), hashes, err);
     if (result == 0) {
-        char *path = path_join(directory, STATE_NAME);
+        SCOPED(mem_free_at) char *path = path_join(directory, STATE_NAME);
         whole = state_json(state, hashes, parts->identity);
         result = json_file_write(path, whole, err);
-        mem_free(path);
     }
-    json_decref(whole);
-    json_decref(config);
-    json_decref(hashes);
     return result;
 }
 
@@ -345,12 +339,11 @@ static int compare_array(const struct safetensors *file, const char *path, const
     const size_t count = array_tensors(parts, array, &names, tensors);
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++) {
-        float *read = parts->source ? mem_alloc(tensors[i].bytes) : NULL;
+        SCOPED(mem_free_at) float *read = parts->source ? mem_alloc(tensors[i].bytes) : NULL;
         if (read)
             result = read_tensor(parts, array, i, read, err);
         if (result == 0)
             result = compare_tensor(file, path, &tensors[i], read ? read : tensors[i].data, step, err);
-        mem_free(read);
     }
     return result;
 }

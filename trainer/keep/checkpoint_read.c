@@ -24,9 +24,8 @@ static int read_latest(const char *run, const char *latest, char **files, struct
             fail_at(err, ERR_VERIFY, latest, ERROR_NO_OFFSET, "does not name a checkpoint");
             result = hint(err, "without this file the newest directory of %.300s/" CHECKPOINTS_NAME " is used", run);
         } else {
-            char *directory = path_join(run, CHECKPOINTS_NAME);
+            SCOPED(mem_free_at) char *directory = path_join(run, CHECKPOINTS_NAME);
             *files = path_join(directory, name);
-            mem_free(directory);
         }
     }
     return result;
@@ -71,11 +70,10 @@ static char *run_inside(const char *directory)
     char *run = NULL;
     if (path_is_directory(directory) && path_list(&list, directory, &ignored) == 0)
         for (size_t i = 0; i < list.count && !run; i++) {
-            char *inside = path_join(directory, list.names[i]), *record = path_join(inside, RUN_NAME);
+            SCOPED(mem_free_at) char *inside = path_join(directory, list.names[i]);
+            SCOPED(mem_free_at) char *record = path_join(inside, RUN_NAME);
             if (path_exists(record))
                 run = mem_copy_text(inside);
-            mem_free(record);
-            mem_free(inside);
         }
     return run;
 }

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/scoped.h"
 #include "base/str.h"
 #include "base/json_write.h"
 
@@ -22,7 +23,7 @@ static int by_alignment(const void *a, const void *b)
 /* The header as the reference writes it: compact JSON, padded with blanks so that the data starts 8-byte aligned. */
 static void header_text(const struct tensor *const *order, size_t count, const char *kind, struct buf *out)
 {
-    json_t *header = json_object();
+    json_auto_t *header = json_object();
     uint64_t end = 0;
     json_object_set_new(header, "__metadata__", json_pack("{s:s, s:s*}", "format", "pt", "kind", kind));
     for (size_t i = 0; i < count; i++) {
@@ -38,7 +39,6 @@ static void header_text(const struct tensor *const *order, size_t count, const c
     json_add_text(header, JSON_COMPACT, out);
     while (out->size % 8 != 0)
         buf_add_byte(out, ' ');
-    json_decref(header);
 }
 
 static int put(struct file *file, struct hash *hash, const void *data, uint64_t bytes, struct error *err)
@@ -52,11 +52,10 @@ static int put_tensor(struct file *file, struct hash *hash, const struct tensor 
 {
     if (!source)
         return put(file, hash, tensor->data, tensor->bytes, err);
-    void *data = mem_alloc(tensor->bytes);
+    SCOPED(mem_free_at) void *data = mem_alloc(tensor->bytes);
     int result = source->read(source->context, i, data, err);
     if (result == 0)
         result = put(file, hash, data, tensor->bytes, err);
-    mem_free(data);
     return result;
 }
 
@@ -80,7 +79,7 @@ int safetensors_write_from(const char *path, const struct tensor *tensors, size_
     if (count > 0)
         qsort(order, count, sizeof *order, by_alignment);
 
-    struct buf header = {0};
+    SCOPED(buf_release) struct buf header = {0};
     header_text(order, count, kind, &header);
     const uint64_t header_bytes = header.size;
     struct hash *running = hash_open();
@@ -99,7 +98,6 @@ int safetensors_write_from(const char *path, const struct tensor *tensors, size_
     if (hash)
         *hash = hash_value(running);
     hash_close(running);
-    buf_release(&header);
     mem_free(order);
     return result;
 }

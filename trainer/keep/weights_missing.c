@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/scoped.h"
 #include "trainer/keep/checkpoint.h"
 
 int weights_hint_conversion(const char *source, const char *out, struct error *err)
@@ -19,9 +20,8 @@ int weights_hint_conversion(const char *source, const char *out, struct error *e
 static int other_format(const char *directory, const char *name, const char *why, struct error *err)
 {
     fail_at(err, ERR_UNSAFE, directory, ERROR_NO_OFFSET, "holds no " WEIGHTS_NAME ", only %.80s, %s", name, why);
-    char *source = path_join(directory, name);
+    SCOPED(mem_free_at) char *source = path_join(directory, name);
     weights_hint_conversion(source, directory, err);
-    mem_free(source);
     return -1;
 }
 
@@ -31,10 +31,8 @@ static int other_name(const char *directory, const char *name, struct error *err
     fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "holds no " WEIGHTS_NAME ", only %.80s", name);
     if (strstr(name, "-of-"))
         return hint(err, "a part of the weights; put all parts and their " WEIGHTS_NAME ".index.json there");
-    char *from = path_join(directory, name), *to = path_join(directory, WEIGHTS_NAME);
+    SCOPED(mem_free_at) char *from = path_join(directory, name), *to = path_join(directory, WEIGHTS_NAME);
     hint_command(err, "if these are the model's weights, give them that name: mv %s %s", from, to);
-    mem_free(from);
-    mem_free(to);
     return -1;
 }
 

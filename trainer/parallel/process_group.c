@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
+#include "base/scoped.h"
 #include "base/str.h"
 #include "trainer/parallel/processes.h"
 #include "trainer/parallel/run_key.h"
@@ -32,14 +33,10 @@ static int store_set(void *context, const char *name, const void *bytes, size_t 
 
 static long store_get(void *context, const char *name, void *bytes, size_t room, double timeout, struct error *err)
 {
-    struct buf value = {0};
-    if (rendezvous_get(context, name, timeout, &value, err) < 0) {
-        buf_release(&value);
-        return -1;
-    }
+    SCOPED(buf_release) struct buf value = {0};
+    TRY(rendezvous_get(context, name, timeout, &value, err));
     const long size = (long)value.size;
     memcpy(bytes, buf_text(&value), value.size < room ? value.size : room);
-    buf_release(&value);
     return size;
 }
 
@@ -169,11 +166,11 @@ static bool is_common(enum opt_scope scope, bool same_bits)
 static int compare_settings(struct process_group *processes, const struct settings *settings, struct error *err)
 {
     const struct opt_program *program = settings->program;
-    json_t *all = opts_json(program, settings->result->verb, settings);
+    json_auto_t *all = opts_json(program, settings->result->verb, settings);
     size_t rows = 0, count = 1;
     while (program->rows[rows].name)
         rows++;
-    struct rendezvous_fact *facts = mem_array(rows + 1, sizeof *facts);
+    SCOPED(mem_free_at) struct rendezvous_fact *facts = mem_array(rows + 1, sizeof *facts);
     char(*names)[OPTION_BYTES] = mem_array(rows, sizeof *names), **values = mem_clear(rows + 1, sizeof *values);
     facts[0] = (struct rendezvous_fact){.name = "version", .value = program->version};
     for (size_t i = 0; i < rows; i++) {
@@ -194,8 +191,6 @@ static int compare_settings(struct process_group *processes, const struct settin
         mem_free(values[i]);
     mem_free(values);
     mem_free(names);
-    mem_free(facts);
-    json_decref(all);
     return result;
 }
 
@@ -387,7 +382,7 @@ static uint32_t commonest(const int64_t *hashes, uint32_t size)
 
 int process_group_check_same(struct process_group *processes, uint64_t hash, const char *what, struct error *err)
 {
-    struct buf others = {0};
+    SCOPED(buf_release) struct buf others = {0};
     int64_t *hashes = mem_clear(processes->size, sizeof *hashes);
     memcpy(&hashes[processes->rank], &hash, sizeof hash);
     int result = run(processes, COMM_SUM_OF(COMM_INT64, hashes, processes->size), err);
@@ -398,7 +393,6 @@ int process_group_check_same(struct process_group *processes, uint64_t hash, con
     if (others.size > 0)
         result = fail(err, ERR_NUMERIC, "the %s of rank %s differ from those of rank %" PRIu32, what, buf_text(&others),
                       most);
-    buf_release(&others);
     mem_free(hashes);
     return result;
 }

@@ -7,16 +7,15 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/scoped.h"
 #include "trainer/comm/board.h"
 #include "trainer/model/config.h"
 #include "base/json_write.h"
 
 static int write_small(const char *directory, const char *name, const struct buf *text, struct error *err)
 {
-    char *path = path_join(directory, name);
-    const int result = file_write_all(path, text->data, text->size, err);
-    mem_free(path);
-    return result;
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
+    return file_write_all(path, text->data, text->size, err);
 }
 
 /* Facts that are not part of the run's identity but may change the last bits. */
@@ -74,7 +73,7 @@ static bool decides(const char *fact, const json_t *before, const json_t *now, b
 
 void record_differences(const json_t *start, const struct setup *setup, const struct engine *engine, struct buf *out)
 {
-    json_t *facts = facts_of(engine), *before = json_object();
+    json_auto_t *facts = facts_of(engine), *before = json_object();
     const char *key;
     json_t *value;
     json_object_foreach(facts, key, value)
@@ -83,8 +82,6 @@ void record_differences(const json_t *start, const struct setup *setup, const st
         json_object_set(before, key, old && decides(key, old, value, setup->recipe.part > 0) ? old : value);
     }
     run_differences(before, facts, out);
-    json_decref(before);
-    json_decref(facts);
 }
 
 int record_ranks(struct process_group *processes, const struct engine *engine, uint64_t share, json_t **ranks,
@@ -131,10 +128,8 @@ static const json_t *first_of_command(const json_t *record)
 bool record_is_ours(const char *directory)
 {
     struct error ignored = {0};
-    json_t *record = NULL;
-    const bool ours = run_read(directory, &record, &ignored) == 0 && first_of_command(record);
-    json_decref(record);
-    return ours;
+    json_auto_t *record = NULL;
+    return run_read(directory, &record, &ignored) == 0 && first_of_command(record);
 }
 
 uint64_t record_first_step(const struct run *run, uint64_t step)

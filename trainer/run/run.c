@@ -66,15 +66,13 @@ void run_differences(const json_t *there, const json_t *here, struct buf *out)
     json_t *ignored;
     json_object_foreach(keys, key, ignored)
     {
-        struct buf was = {0}, now = {0};
+        SCOPED(buf_release) struct buf was = {0}, now = {0};
         add_value(json_object_get(there, key), &was);
         add_value(json_object_get(here, key), &now);
         if (!str_equal(buf_str(&was), buf_str(&now))) {
             buf_addf(out, "%s%s %s", out->size > 0 ? ", " : "", key, buf_text(&was));
             buf_addf(out, " (now %s)", buf_text(&now));
         }
-        buf_release(&was);
-        buf_release(&now);
     }
     json_decref(keys);
 }
@@ -358,7 +356,7 @@ static bool describe(const char *directory, const json_t *identity, struct buf *
 {
     struct error ignored = {0};
     SCOPED(buf_release) struct buf latest = {0};
-    json_t *record = NULL;
+    json_auto_t *record = NULL;
     SCOPED(mem_free_at) char *path = path_join(directory, LATEST_NAME);
     bool found = run_read(directory, &record, &ignored) == 0 && record &&
                  !json_is_true(json_object_get(record, "finished")) && path_exists(path) &&
@@ -368,14 +366,12 @@ static bool describe(const char *directory, const json_t *identity, struct buf *
     for (size_t i = 0; i < sizeof same / sizeof *same && found; i++)
         found = json_equal(json_object_get(other, same[i]), json_object_get(identity, same[i]));
     if (found) {
-        struct buf differences = {0};
+        SCOPED(buf_release) struct buf differences = {0};
         const struct str step = str_trim(buf_str(&latest));
         run_differences(other, identity, &differences);
         buf_addf(out, "%s is unfinished at %.*s; differs: %.200s", directory, step.size < 40 ? (int)step.size : 40,
                  step.data, buf_text(&differences));
-        buf_release(&differences);
     }
-    json_decref(record);
     return found;
 }
 

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
+#include "base/scoped.h"
 #include "trainer/model/config.h"
 #include "trainer/run/health.h"
 #include "trainer/keep/checkpoint.h"
@@ -176,15 +177,12 @@ static void say_findings(const json_t *findings)
 static void say_weights(const struct run_summary *c)
 {
     struct error ignored = {0};
-    json_t *state = NULL;
-    char *directory = checkpoint_path(c->run->directory, c->position->state.step);
-    char *path = path_join(directory, STATE_NAME);
+    json_auto_t *state = NULL;
+    SCOPED(mem_free_at) char *directory = checkpoint_path(c->run->directory, c->position->state.step);
+    SCOPED(mem_free_at) char *path = path_join(directory, STATE_NAME);
     if (c->setup->recipe.part > 0 && json_read(path, STATE_BYTES_MAX, ERR_VERIFY, &state, &ignored) == 0)
         log_say("weights    XXH3 %s",
                 json_string_value(json_object_get(json_object_get(state, "files"), WEIGHTS_NAME)));
-    json_decref(state);
-    mem_free(path);
-    mem_free(directory);
 }
 
 static void say_all(const struct run_summary *c, const struct health *health)

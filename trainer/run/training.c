@@ -109,8 +109,8 @@ static int restore_latest(const struct training *t, uint64_t step, struct error 
 
 static int resume(struct training *t, const struct flat_state *flat, struct error *err)
 {
-    char *files = NULL;
-    json_t *identity = NULL;
+    SCOPED(mem_free_at) char *files = NULL;
+    json_auto_t *identity = NULL;
     int result = find_checkpoint(t, &files, &identity, err);
     if (result == 0)
         result = take_checkpoint(t, files, identity, flat, err);
@@ -123,20 +123,17 @@ static int resume(struct training *t, const struct flat_state *flat, struct erro
         t->restored = mem_copy_text(files);
     if (result == 0)
         t->position.seconds = run_seconds(&t->checkpointer.run, t->position.state.step);
-    json_decref(identity);
-    mem_free(files);
     return result;
 }
 
 static int resume_again(struct training *t, const struct flat_state *flat, struct error *err)
 {
-    json_t *identity = NULL;
+    json_auto_t *identity = NULL;
     int result = checkpoint_verify(t->again->checkpoint, &t->position.state, &identity, err);
     if (result == 0)
         result = take_checkpoint(t, t->again->checkpoint, identity, flat, err);
     if (result == 0)
         t->restored = mem_copy_text(t->again->checkpoint);
-    json_decref(identity);
     return result;
 }
 
@@ -146,9 +143,8 @@ static bool has_checkpoint(const struct run *run)
         return false; /* the checkpointer is silent */
     enum model_source source;
     struct error ignored;
-    char *files = NULL;
+    SCOPED(mem_free_at) char *files = NULL;
     const bool there = checkpoint_locate(run->directory, &source, &files, &ignored) < 0 || source == SOURCE_RUN;
-    mem_free(files);
     return there; /* if `latest` is unreadable, resuming reports it */
 }
 

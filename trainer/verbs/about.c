@@ -9,6 +9,7 @@
 #include "base/output.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/scoped.h"
 #include "base/str.h"
 #include "shards/manifest.h"
 #include "trainer/data/datasets.h"
@@ -24,10 +25,9 @@ json_t *about_read(const char *directory, const char *name, size_t bytes_max)
 {
     struct error ignored = {0};
     json_t *json = NULL;
-    char *path = path_join(directory, name);
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
     if (!path_exists(path) || json_read(path, bytes_max, ERR_INPUT, &json, &ignored) < 0)
         json = NULL;
-    mem_free(path);
     return json;
 }
 
@@ -67,9 +67,8 @@ static void add_languages(json_t *languages, const json_t *build)
 
 void about_languages(json_t *languages, const char *dataset)
 {
-    json_t *build = about_read(dataset, BUILD_NAME, BUILD_BYTES_MAX);
+    json_auto_t *build = about_read(dataset, BUILD_NAME, BUILD_BYTES_MAX);
     add_languages(languages, build);
-    json_decref(build);
 }
 
 char *about_sentence(const json_t *languages, const char *mask)
@@ -90,13 +89,12 @@ static json_t *datasets_there(const json_t *identity, const json_t *record)
     struct opt_paths shards = shards_recorded(json_object_get(json_object_get(record, "settings"), "shards"));
     for (size_t i = 0; i < shards.count; i++) {
         char *path = shards_path(shards.items[i]);
-        json_t *manifest = about_read(path, MANIFEST_NAME, MANIFEST_BYTES_MAX);
+        json_auto_t *manifest = about_read(path, MANIFEST_NAME, MANIFEST_BYTES_MAX);
         const char *hash = json_string_value(json_object_get(manifest, "root_hash"));
         if (hash && hashes && strlen(hash) == HASH_DIGITS && strstr(hashes, hash))
             json_array_append_new(there,
                                   json_pack("{s:O, s:o*, s:o}", "manifest", manifest, "build",
                                             about_read(path, BUILD_NAME, BUILD_BYTES_MAX), "path", json_name(path)));
-        json_decref(manifest);
         mem_free(path);
     }
     mem_free(shards.items);
@@ -143,10 +141,9 @@ static void name_of(const char *path, char *out, size_t size)
     char *whole = path_full(path);
     if (inside && strchr(inside + 1 + strlen(CHECKPOINTS_NAME) + 1, '/') == NULL) {
         mem_free(whole);
-        char *run = mem_copy_text(path);
+        SCOPED(mem_free_at) char *run = mem_copy_text(path);
         run[inside - path] = '\0';
         whole = path_full(run);
-        mem_free(run);
     }
     const char *slash = strrchr(whole, '/');
     snprintf(out, size, "%s", slash ? slash + 1 : whole);
@@ -168,10 +165,8 @@ static void describe_tokenizer(struct about *about, const char *files, const str
 
 json_t *about_record(const char *directory, enum model_source source, const char *files)
 {
-    char *run = source == SOURCE_CHECKPOINT ? path_join(files, "../..") : mem_copy_text(directory);
-    json_t *record = source == SOURCE_HUGGING_FACE ? NULL : about_read(run, RUN_NAME, RUN_BYTES_MAX);
-    mem_free(run);
-    return record;
+    SCOPED(mem_free_at) char *run = source == SOURCE_CHECKPOINT ? path_join(files, "../..") : mem_copy_text(directory);
+    return source == SOURCE_HUGGING_FACE ? NULL : about_read(run, RUN_NAME, RUN_BYTES_MAX);
 }
 
 char *about_label_text(const char *task, int32_t label, const char *name, char out[ABOUT_LABEL_SIZE])

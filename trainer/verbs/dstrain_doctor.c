@@ -123,7 +123,7 @@ int dstrain_doctor(void *context, struct opt_paths bare, struct error *err)
         return check_gpu(bare.count ? bare.items[0] : "gpu-check", err);
     if (bare.count > 0)
         return fail(err, ERR_USAGE, "%s: doctor takes a folder only with --gpu", bare.items[0]);
-    json_t *rates = json_object();
+    json_auto_t *rates = json_object();
     if (text) {
         output_line("processor  %s, %s", cpu_level_name(cpu_level()), format_counted(threads, "thread", cores));
         output_line("memory     %s", format_bytes(memory_allowed(), memory));
@@ -138,7 +138,7 @@ int dstrain_doctor(void *context, struct opt_paths bare, struct error *err)
             output_line("products   %s: %.0f GFLOP/s%s", precision_name(precision), rate,
                         precision == cpu_default_precision(cpu_level()) ? "  (the default)" : "");
     }
-    json_t *cuda = look_at_cuda(text), *comm = look_at_comm(text);
+    json_auto_t *cuda = look_at_cuda(text), *comm = look_at_comm(text);
     if (text) {
         fflush(stdout); /* facts precede messages, even if both go to one pipe */
         say_next(command_text("dstrain plan --shards DIR"));
@@ -149,8 +149,5 @@ int dstrain_doctor(void *context, struct opt_paths bare, struct error *err)
             rates, "default_precision", precision_name(cpu_default_precision(cpu_level())), "cuda", cuda, "comm", comm);
         output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     }
-    json_decref(rates);
-    json_decref(cuda);
-    json_decref(comm);
     return 0;
 }

@@ -12,6 +12,7 @@
 #include "base/progress.h"
 #include "base/json.h"
 #include "base/json_write.h"
+#include "base/scoped.h"
 #include "trainer/run/run.h"
 #include "trainer/run/console.h"
 #include "trainer/tune/guesses.h"
@@ -45,14 +46,11 @@ static char *trial(const struct setup *setup, const struct origin *origin, struc
 {
     if (strstr(buf_text(&found->drawn), "cls.predictions."))
         return command_text("dstrain --shards %s --init %s", setup->datasets.train[0].directory, origin->name);
-    json_t *languages = json_object();
+    json_auto_t *languages = json_object();
     for (size_t i = 0; i < setup->datasets.count; i++)
         about_languages(languages, setup->datasets.train[i].directory);
-    char *sentence = about_sentence(languages, "[MASK]");
-    char *command = command_text("dstrain fill-mask %s %s", origin->name, sentence);
-    mem_free(sentence);
-    json_decref(languages);
-    return command;
+    SCOPED(mem_free_at) char *sentence = about_sentence(languages, "[MASK]");
+    return command_text("dstrain fill-mask %s %s", origin->name, sentence);
 }
 
 static void report(const struct setup *setup, const struct origin *origin, struct names_report *found,
@@ -128,10 +126,9 @@ static int check_recorded(const struct setup *setup, const struct origin *origin
 static json_t *read_record(const char *directory, struct error *why)
 {
     json_t *record = NULL;
-    char *path = path_join(directory, RUN_NAME);
+    SCOPED(mem_free_at) char *path = path_join(directory, RUN_NAME);
     if (path_exists(path) && json_read(path, RUN_BYTES_MAX, ERR_INPUT, &record, why) < 0)
         hint(why, "--shards DIR names the dataset to evaluate on");
-    mem_free(path);
     return record;
 }
 

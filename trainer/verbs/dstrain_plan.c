@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
+#include "base/scoped.h"
 #include "trainer/model/config.h"
 #include "trainer/run/engine.h"
 #include "trainer/run/estimate.h"
@@ -67,7 +68,7 @@ static void existing_directory(const char *path, char *out, size_t out_size)
 static void count_memory(const struct engine *engine, struct needs *needs)
 {
     const struct model_budget budget = engine_budget(engine, ENGINE_TRAINING);
-    struct model_plan *plan = mem_clear(1, sizeof *plan);
+    SCOPED(mem_free_at) struct model_plan *plan = mem_clear(1, sizeof *plan);
     model_plan(&engine->recipe->config, engine->ops, &budget, plan);
     const struct exchange_bytes exchange = engine_exchange_bytes(engine, &engine->limits);
     needs->moments = exchange.moments;
@@ -86,7 +87,6 @@ static void count_memory(const struct engine *engine, struct needs *needs)
     const uint64_t counted = plan->bytes + needs->moments + (budget.placed ? needs->gradients : 0);
     needs->scratch += needs->memory - counted; /* for updates and integer sums */
     needs->available = machine_memory_for(engine->ops);
-    mem_free(plan);
 }
 
 /* For each size of GPU memory the least number of GPUs, a power of two, with which each process's part fits on one. */
@@ -219,7 +219,7 @@ static void say(const struct setup *setup, const struct engine *engine, const st
 {
     const struct recipe *recipe = &setup->recipe;
     char a[32], b[32], c[32], d[32], e[32], f[32], text[160], epochs[40];
-    struct buf mixture = {0};
+    SCOPED(buf_release) struct buf mixture = {0};
     datasets_add_text(&setup->datasets, samples_of(recipe), &mixture);
     log_say("model      %s, %s parameters, %s · %s", config_name(&recipe->config, a),
             format_count(needs->parameters, b), precision_name(engine->ops->precision), recipe_text(recipe, text));
@@ -238,14 +238,13 @@ static void say(const struct setup *setup, const struct engine *engine, const st
             (double)setup->task.samples.tokens / (double)setup->task.samples.samples, recipe->seq);
     console_mixture(buf_text(&mixture));
     console_recipe(recipe, setup_epochs(setup));
-    buf_release(&mixture);
 }
 
 /* Logs what each of several processes needs, and for large models how many GPUs of each size. */
 static void say_processes(const struct setup *setup, const struct engine *engine, const struct needs *needs)
 {
     char bytes[32];
-    struct buf cards = {0};
+    SCOPED(buf_release) struct buf cards = {0};
     if (needs->processes > 1)
         log_say("processes  %" PRIu32 " with --zero %" PRIu32
                 ": %s each; bytes per parameter with bf16 or fp16 (fp32): --zero 0 has 18 (16), 1 has 6 + 12/N "
@@ -266,7 +265,6 @@ static void say_processes(const struct setup *setup, const struct engine *engine
     if (needs->memory >= CARDS_SAY_FROM || needs->processes > 1)
         log_say("cards      with --zero %d and these micro-batches: %s", setup->recipe.zero > 1 ? 2 : 1,
                 buf_text(&cards));
-    buf_release(&cards);
 }
 
 /* Reads "2.50/h". */
@@ -361,7 +359,7 @@ int dstrain_plan(void *context, struct opt_paths bare, struct error *err)
     struct origin origin = {0};
     struct needs needs = {0};
     struct error ignored = {0};
-    struct buf next = {0};
+    SCOPED(buf_release) struct buf next = {0};
     (void)bare;
     int result = read_price(settings->price, &needs.price, err);
     if (result == 0 && proposal_wanted(settings))
@@ -392,7 +390,6 @@ int dstrain_plan(void *context, struct opt_paths bare, struct error *err)
         if (result == 0 && settings->json)
             print_json(&setup, &engine, &needs, disk_free, &proposal, buf_text(&next));
     }
-    buf_release(&next);
     origin_release(&origin);
     engine_close(&engine);
     setup_close(&setup);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/scoped.h"
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"
 #include "trainer/model/label_names.h"
@@ -29,25 +30,21 @@
 /* Reads an object from a file of a directory; *json is unchanged if there is no such file. */
 static int read_beside(const char *directory, const char *name, size_t bytes_max, json_t **json, struct error *err)
 {
-    char *path = path_join(directory, name);
-    const int result = path_exists(path) ? json_read(path, bytes_max, ERR_VERIFY, json, err) : 0;
-    mem_free(path);
-    return result;
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
+    return path_exists(path) ? json_read(path, bytes_max, ERR_VERIFY, json, err) : 0;
 }
 
 static void add_checkpoints(const char *run, json_t *facts)
 {
     struct error ignored = {0};
-    struct path_list list = {0};
-    char *directory = path_join(run, CHECKPOINTS_NAME);
+    SCOPED(path_list_release) struct path_list list = {0};
+    SCOPED(mem_free_at) char *directory = path_join(run, CHECKPOINTS_NAME);
     json_t *names = json_array();
     if (path_is_directory(directory) && path_list(&list, directory, &ignored) == 0)
         for (size_t i = 0; i < list.count; i++)
             if (state_is_step_name(list.names[i]))
                 json_array_append_new(names, json_string(list.names[i]));
     json_object_set_new(facts, "checkpoints", names);
-    path_list_release(&list);
-    mem_free(directory);
 }
 
 /* The number of starts that --restarts made. */
@@ -93,7 +90,7 @@ static int add_state(const char *files, json_t *facts, struct error *err)
     TRY(read_beside(files, STATE_NAME, STATE_BYTES_MAX, &json, err));
     if (!json)
         return 0;
-    char *path = path_join(files, STATE_NAME);
+    SCOPED(mem_free_at) char *path = path_join(files, STATE_NAME);
     const int result = state_take(path, json, &state, err);
     if (result == 0) {
         json_t *far =
@@ -109,7 +106,6 @@ static int add_state(const char *files, json_t *facts, struct error *err)
             json_object_set(facts, "identity", json_object_get(json, "run"));
     }
     json_decref(json);
-    mem_free(path);
     return result;
 }
 
@@ -153,13 +149,12 @@ static void add_about(const char *from, enum model_source source, const char *fi
 static void add_unused(const char *files, const struct model_config *config, json_t *facts)
 {
     struct buf unused = {0};
-    char *path = safetensors_locate(files, WEIGHTS_NAME);
+    SCOPED(mem_free_at) char *path = safetensors_locate(files, WEIGHTS_NAME);
     if (path)
         names_body_unused(path, config, &unused);
     if (unused.size > 0)
         json_object_set_new(facts, "unused", json_name(buf_text(&unused)));
     buf_release(&unused);
-    mem_free(path);
 }
 
 /* Those of a model whose weights are not there. */
@@ -246,7 +241,7 @@ static void say_means(const char *label, const json_t *line, const char *where)
         return;
     const bool several = list_means(line, "_loss", 1, "%.3f", &losses) > 1;
     list_means(line, "_accuracy", 100, "%.1f %%", &accuracies);
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     buf_addf(&text, "loss %.3f", real_of(line, "loss"));
     if (several)
         buf_addf(&text, " (%s)", buf_text(&losses));
@@ -256,7 +251,6 @@ static void say_means(const char *label, const json_t *line, const char *where)
         buf_addf(&text, "   %s samples", format_count(count_of(line, "valid_samples"), samples));
     output_line("%-10s %s, %s%s", label, buf_text(&text), where ? where : "step ",
                 where ? "" : format_count(count_of(line, "step"), step));
-    buf_release(&text);
     buf_release(&losses);
     buf_release(&accuracies);
 }
@@ -283,7 +277,7 @@ static void say_run(const json_t *facts)
                 text_of(facts, "path"));
     if (!identity)
         return;
-    struct buf far = {0};
+    SCOPED(buf_release) struct buf far = {0};
     buf_addf(&far, "step %s of %s", format_count(count_of(facts, "step"), step), format_count(of, steps));
     if (of > 0)
         buf_addf(&far, ", %" PRIu64 " %%", (uint64_t)(100.0 * (double)count_of(facts, "step") / (double)of));
@@ -294,13 +288,12 @@ static void say_run(const json_t *facts)
     output_line("%-10s %s", "progress", buf_text(&far));
     if (json_object_get(facts, "running"))
         output_line("%-10s %s trains it: this is its state now", "running", text_of(facts, "running"));
-    buf_release(&far);
 }
 
 /* For a checkpoint outside of its run the paths are not known. */
 static void say_mixture(const json_t *identity, const json_t *shards)
 {
-    struct buf names = {0};
+    SCOPED(buf_release) struct buf names = {0};
     size_t i;
     json_t *text;
     json_array_foreach((json_t *)shards, i, text)
@@ -308,13 +301,12 @@ static void say_mixture(const json_t *identity, const json_t *shards)
     output_line("%-10s %s, length %" PRIu64 ", masks %s", "data", names.size > 0 ? buf_text(&names) : "a mixture",
                 count_of(identity, "seq"), text_of(identity, "masks"));
     output_line("%-10s %s", "mixture", text_of(identity, "mixture"));
-    buf_release(&names);
 }
 
 static void say_about(const json_t *facts)
 {
     const json_t *labels = json_object_get(facts, "labels"), *name;
-    struct buf list = {0};
+    SCOPED(buf_release) struct buf list = {0};
     size_t i;
     if (json_object_get(facts, "tokenizer"))
         output_line("%-10s %s", "tokenizer", text_of(facts, "tokenizer"));
@@ -332,7 +324,6 @@ static void say_about(const json_t *facts)
     if (json_object_get(facts, "base_model"))
         output_line("%-10s %s, weights %s", "base", text_of(facts, "base_model"),
                     text_of(json_object_get(facts, "identity"), "initial_weights"));
-    buf_release(&list);
 }
 
 static void say_recipe(const json_t *facts)

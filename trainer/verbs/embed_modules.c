@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/scoped.h"
 #include "trainer/model/config.h"
 #include "trainer/recipe/settings.h"
 
@@ -78,10 +79,8 @@ static int read_beside(const char *directory, const char *name,
                        int (*read)(const char *path, struct embed_modules *s, struct error *err),
                        struct embed_modules *s, struct error *err)
 {
-    char *path = path_join(directory, name);
-    const int result = path_exists(path) ? read(path, s, err) : 0;
-    mem_free(path);
-    return result;
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
+    return path_exists(path) ? read(path, s, err) : 0;
 }
 
 static int take_module(const char *directory, const json_t *module, struct embed_modules *s, struct error *err)
@@ -101,35 +100,29 @@ static int take_module(const char *directory, const json_t *module, struct embed
         list(s->others, sizeof s->others, name);
         return 0;
     }
-    char *folder = path_join(directory, path ? path : POOLING_NAME);
-    const int result = read_beside(folder, CONFIG_NAME, read_pooling, s, err);
-    mem_free(folder);
-    return result;
+    SCOPED(mem_free_at) char *folder = path_join(directory, path ? path : POOLING_NAME);
+    return read_beside(folder, CONFIG_NAME, read_pooling, s, err);
 }
 
 static int take_modules(const char *directory, const char *path, struct embed_modules *s, struct error *err)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     json_error_t why;
     json_t *module;
     size_t i;
     int result = file_read_all(path, CONFIG_BYTES_MAX, &text, err);
-    json_t *modules = result == 0 ? json_parse(str_without_mark(buf_str(&text)), CONFIG_BYTES_MAX, &why) : NULL;
+    json_auto_t *modules = result == 0 ? json_parse(str_without_mark(buf_str(&text)), CONFIG_BYTES_MAX, &why) : NULL;
     if (result == 0 && !json_is_array(modules))
         result = fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "is not a list of modules: %.200s",
                          modules ? "it is a JSON object" : why.text);
     s->found = result == 0;
     json_array_foreach(modules, i, module) if (result == 0) result = take_module(directory, module, s, err);
-    json_decref(modules);
-    buf_release(&text);
     return result;
 }
 
 int embed_modules_read(const char *directory, struct embed_modules *out, struct error *err)
 {
-    char *path = path_join(directory, MODULES_NAME);
+    SCOPED(mem_free_at) char *path = path_join(directory, MODULES_NAME);
     *out = (struct embed_modules){.pooling = POOLING_MEAN};
-    const int result = path_exists(path) ? take_modules(directory, path, out, err) : 0;
-    mem_free(path);
-    return result;
+    return path_exists(path) ? take_modules(directory, path, out, err) : 0;
 }

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/scoped.h"
 #include "base/str.h"
 #include "trainer/run/run.h"
 
@@ -87,11 +88,10 @@ static void add_model(struct comparison *c)
     json_t *parts[SHOW_MAX], *recipes[SHOW_MAX];
     parts_of(c, NULL, parts);
     parts_of(c, "identity", recipes);
-    json_t *named = names_of(c, recipes);
+    json_auto_t *named = names_of(c, recipes);
     for (const char *const *name = names; *name; name++)
         if (all_have(c, *name) && (!all_have(c, "identity") || !json_object_get(named, *name)))
             c->defining += add(c, "model", *name, parts);
-    json_decref(named);
 }
 
 /* Options that the recipe does not say better, and that do not only name a place. */
@@ -106,7 +106,7 @@ static void add_options(struct comparison *c)
         return;
     parts_of(c, "settings", parts);
     parts_of(c, "identity", recipes);
-    json_t *named = names_of(c, recipes), *names = names_of(c, parts);
+    json_auto_t *named = names_of(c, recipes), *names = names_of(c, parts);
     json_object_foreach(names, name, ignored)
     {
         char in_recipe[64];
@@ -119,8 +119,6 @@ static void add_options(struct comparison *c)
         if (!other && !json_object_get(named, in_recipe))
             add(c, "option", name, parts);
     }
-    json_decref(named);
-    json_decref(names);
 }
 
 /* How far they came: of lines of metrics, losses and accuracies only. */
@@ -139,7 +137,7 @@ static void add_results(struct comparison *c)
         if (!all_have(c, *group))
             continue;
         parts_of(c, *group, parts);
-        json_t *all = names_of(c, parts);
+        json_auto_t *all = names_of(c, parts);
         json_object_foreach(all, name, value)
         {
             const struct str key = str_of(name);
@@ -147,7 +145,6 @@ static void add_results(struct comparison *c)
                 (strcmp(*group, "scores") == 0 || str_ends(key, STR("loss")) || str_ends(key, STR("accuracy"))))
                 add(c, *group, name, parts);
         }
-        json_decref(all);
     }
 }
 
@@ -160,9 +157,8 @@ static void cell_text(const json_t *value, struct buf *text)
     } else if (json_is_string(value)) {
         buf_add_text(text, json_string_value(value));
     } else {
-        char *dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+        SCOPED(mem_free_at) char *dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
         buf_add_text(text, dumped);
-        mem_free(dumped);
     }
     if (text->size > CELL_BYTES) {
         text->size = CELL_BYTES - 3;
@@ -187,10 +183,9 @@ static size_t width_of(const struct comparison *c, size_t column)
     const json_t *row;
     json_array_foreach(c->rows, r, row)
     {
-        struct buf text = {0};
+        SCOPED(buf_release) struct buf text = {0};
         cell_text(json_object_get(row, key_of(column)), &text);
         width = letters_of(&text) > width ? letters_of(&text) : width;
-        buf_release(&text);
     }
     return width;
 }
@@ -198,11 +193,11 @@ static size_t width_of(const struct comparison *c, size_t column)
 /* A row of the table; NULL: its head. */
 static void print_row(const struct comparison *c, const json_t *row, const size_t *widths)
 {
-    struct buf line = {0};
+    SCOPED(buf_release) struct buf line = {0};
     buf_addf(&line, "%-10s %-22s", row ? json_string_value(json_object_get(row, "of")) : "",
              row ? json_string_value(json_object_get(row, "name")) : "");
     for (size_t i = 0; i < c->count; i++) {
-        struct buf text = {0};
+        SCOPED(buf_release) struct buf text = {0};
         if (row)
             cell_text(json_object_get(row, key_of(i)), &text);
         else
@@ -210,10 +205,8 @@ static void print_row(const struct comparison *c, const json_t *row, const size_
         buf_addf(&line, "  %s", buf_text(&text));
         if (i + 1 < c->count)
             buf_addf(&line, "%*s", (int)(widths[i] - letters_of(&text)), "");
-        buf_release(&text);
     }
     output_line("%s", buf_text(&line));
-    buf_release(&line);
 }
 
 static void print(const struct comparison *c)

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
+#include "base/scoped.h"
 #include "base/target.h"
 #include "base/json_write.h"
 #include "trainer/data/input.h"
@@ -148,7 +149,7 @@ static int read_pair(struct score *s, struct str line, size_t number, uint64_t a
     if (str_trim(line).size == 0)
         return 0;
     TRY(check_room(s, err));
-    json_t *json = json_parse(line, INPUT_LINE_BYTES_MAX, &why);
+    json_auto_t *json = json_parse(line, INPUT_LINE_BYTES_MAX, &why);
     int result = 0;
     if (json_is_object(json))
         result = add_pair(s, json, number, at, err);
@@ -157,7 +158,6 @@ static int read_pair(struct score *s, struct str line, size_t number, uint64_t a
                          why.text);
     else
         result = fail_at(err, ERR_INPUT, s->path, at, "line %zu is not a JSON object", number);
-    json_decref(json);
     return result;
 }
 
@@ -268,12 +268,10 @@ static void count(struct score *s)
 
 static int write_details(const struct score *s, const char *path, struct error *err)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     for (size_t i = 0; path && i < s->pair_count; i++)
         buf_addf(&text, "{\"good\": %.9g, \"bad\": %.9g}\n", s->scores[2 * i], s->scores[2 * i + 1]);
-    const int result = path ? file_write_all(path, text.data, text.size, err) : 0;
-    buf_release(&text);
-    return result;
+    return path ? file_write_all(path, text.data, text.size, err) : 0;
 }
 
 static double share(uint64_t right, uint64_t pairs)

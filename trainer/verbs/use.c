@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/scoped.h"
 #include "base/str.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/keep/foreign_names.h"
@@ -60,9 +61,8 @@ static uint64_t count_parameters(const struct safetensors *file)
 static const char *architecture_in(const char *files, json_t **config)
 {
     struct error ignored = {0};
-    char *path = config_locate(files);
+    SCOPED(mem_free_at) char *path = config_locate(files);
     json_read_foreign(path, CONFIG_BYTES_MAX, ERR_UNSAFE, config, &ignored);
-    mem_free(path);
     return json_string_value(json_array_get(json_object_get(*config, "architectures"), 0));
 }
 
@@ -95,8 +95,8 @@ struct use use_of(const char *files)
 {
     struct safetensors file;
     struct error ignored = {0};
-    json_t *config = NULL;
-    char *path = safetensors_locate(files, WEIGHTS_NAME);
+    json_auto_t *config = NULL;
+    SCOPED(mem_free_at) char *path = safetensors_locate(files, WEIGHTS_NAME);
     const bool there = path && safetensors_open(&file, path, &ignored) == 0;
     const char *class = architecture_in(files, &config);
     const struct head *head = class ? head_of_class(class, there ? &file : NULL) : NULL;
@@ -108,7 +108,5 @@ struct use use_of(const char *files)
     snprintf(use.class, sizeof use.class, "AutoModel%s", head->prefix ? head->class_end : "");
     if (there)
         safetensors_close(&file);
-    mem_free(path);
-    json_decref(config);
     return use;
 }
