@@ -244,6 +244,34 @@ PYTHON
     expect_exit 0 "${tune[@]}" --steps 3 --train train.csv --dev dev.csv --class-weights balanced --out replayed
     cmp replayed/checkpoints/*3/model.safetensors weighted/checkpoints/*3/model.safetensors || complain "another model"
     expect_exit 0 "$dstrain" verify replayed --replay --threads 1
+    expect_exit 0 "$dstrain" report plain --out plain.html
+    python3 - <<'PYTHON' || complain "the page"
+import json
+import xml.etree.ElementTree as ElementTree
+
+X = "{http://www.w3.org/1999/xhtml}"
+scores = json.load(open("plain/scores.json"))
+root = ElementTree.fromstring(open("plain.html", encoding="utf-8").read())
+section = next(e for e in root.iter(X + "section") if e.get("id") == "scores")
+tables = {table[0].text: [["".join(cell.itertext()) for cell in row] for row in table.iter(X + "tr")]
+          for table in section.iter(X + "table")}
+numbers = next(rows for title, rows in tables.items() if title.startswith("Scores"))
+assert ["accuracy", f"{scores['accuracy']:.4f} ({scores['commonest']['accuracy']:.4f})"] in numbers, numbers
+matrix = next(rows for title, rows in tables.items() if title.startswith("True classes"))
+assert matrix[0] == ["", *scores["labels"]]
+assert [row[1:] for row in matrix[1:]] == [[str(n) for n in row] for row in scores["confusion"]], matrix
+errors = tables["The errors of which the model was surest"][1:]
+wrong = sum(map(sum, scores["confusion"])) - sum(row[i] for i, row in enumerate(scores["confusion"]))
+assert len(errors) == min(10, wrong) > 0, (errors, wrong)
+shares = [float(row[0]) for row in errors]
+assert shares == sorted(shares, reverse=True) and 1 / 3 < shares[-1] < 1, shares
+assert all(row[1] != row[2] and {row[1], row[2]} <= set(scores["labels"]) for row in errors), errors
+import csv
+lines = csv.DictReader(open("dev.csv", newline="", encoding="utf-8-sig"), delimiter=";")
+known = {(" ".join(row["Text"].split()), row["Label"]) for row in lines}
+assert all((row[3], row[2]) in known for row in errors if "[UNK]" not in row[3]), (errors, known)
+PYTHON
+    expect_exit 0 "$dstrain" report plain weighted --out two.html
     if [ -e "$build/dstrain_gloo.so" ]; then # names and weights are not those of another process's memory
         expect_exit 0 "${tune[@]}" --steps 3 --train train.csv --dev dev.csv --class-weights balanced --processes 2 \
             --threads 2 --out shared

@@ -47,6 +47,9 @@ learns() {
     expect_equal "last lines" "$(tail -3 "$scratch/stderr" | tr -s ' \n' ' ')" \
         "next dstrain eval one --dev FILE dstrain report one dstrain export one --out DIR "
     [ "$(json one/scores.json 'o["acc"] > 0.9')" = True ] || complain "acc is $(json one/scores.json 'o["acc"]')"
+    expect_equal "what is confused" "$(json one/scores.json \
+        'o["labels"], sum(map(sum, o["confusion"])), len(o["errors"]) == min(10, round(60 * (1 - o["acc"])))')" \
+        "(['0', '1'], 60, True)"
     expect_equal "keys of eval_results.txt" "$(cut -d' ' -f1 one/eval_results.txt | tr '\n' ' ')" \
         "acc eval_loss global_step loss "
     expect_equal "the step" "$(grep global_step one/eval_results.txt)" "global_step = 400"

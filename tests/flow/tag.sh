@@ -44,6 +44,23 @@ expect_exit 0 "${tune[@]}" --train train.conll --dev dev.conll --out stopped
 cmp one/scores.json stopped/scores.json || complain "other scores"
 expect_exit 0 "$dstrain" verify one --replay --threads 1
 
+case_begin "report"
+expect_exit 0 "$dstrain" report one
+python3 - <<'PYTHON' || complain "the page"
+import json
+import xml.etree.ElementTree as ElementTree
+
+X = "{http://www.w3.org/1999/xhtml}"
+root = ElementTree.parse("one/report.html")
+section = next(e for e in root.iter(X + "section") if e.get("id") == "scores")
+rows = [["".join(cell.itertext()) for cell in row] for row in section.iter(X + "tr")]
+scores = json.load(open("one/scores.json"))
+for name, one in scores["per_type"].items():
+    assert [name, *(f"{one[k]:.3f}" for k in ("precision", "recall", "f1")), str(one["support"])] in rows, rows
+assert not any(e.get("id") == "guesses" for e in root.iter(X + "section"))
+PYTHON
+rm one/report.html
+
 case_begin "eval and an export"
 expect_exit 0 "$dstrain" eval one --threads 1 --json
 expect_equal "scores" "$(json "$scratch/stdout" 'o["f1"]')" "$(json one/scores.json 'o["f1"]')"

@@ -41,6 +41,7 @@ void report_release(struct report *report)
 {
     for (size_t r = 0; r < report->count; r++) {
         json_decref(report->runs[r].guesses);
+        json_decref(report->runs[r].scores);
         history_release(&report->runs[r].history);
         health_release(&report->runs[r].health);
         json_decref(report->runs[r].record);
@@ -88,6 +89,23 @@ char *section_number(double value, const char *format, char out[32])
     else
         snprintf(out, 32, "–");
     return out;
+}
+
+bool report_has_scores(const struct report *report)
+{
+    for (size_t r = 0; r < report->count; r++)
+        if (report->runs[r].scores)
+            return true;
+    return false;
+}
+
+/* Whether any run is a pre-training; others have no masked words. */
+static bool guesses_are_due(const struct report *report)
+{
+    for (size_t r = 0; r < report->count; r++)
+        if (!report->runs[r].scores)
+            return true;
+    return false;
 }
 
 /* ---- the head ---- */
@@ -204,9 +222,11 @@ void section_headline(struct buf *page, const struct report *report)
     else
         section_comparison(page, report);
     put_health(page, report);
-    buf_add_text(page,
-                 "<nav aria-label=\"Sections\"><a href=\"#curves\">Curves</a><a href=\"#guesses\">Samples with "
-                 "guesses</a><a href=\"#settings\">Settings</a><a href=\"#starts\">Starts</a></nav>\n</header>\n");
+    buf_addf(page,
+             "<nav aria-label=\"Sections\">%s<a href=\"#curves\">Curves</a>%s<a href=\"#settings\">Settings</a><a "
+             "href=\"#starts\">Starts</a></nav>\n</header>\n",
+             report_has_scores(report) ? "<a href=\"#scores\">Scores</a>" : "",
+             guesses_are_due(report) ? "<a href=\"#guesses\">Samples with guesses</a>" : "");
 }
 
 /* ---- the page ---- */
@@ -232,6 +252,7 @@ static const char style[] =
     ".baseline{stroke:var(--soft);stroke-width:1px;stroke-dasharray:6 4}"
     ".train{stroke:var(--run);stroke-width:1.5px}"
     ".valid{stroke:var(--run);stroke-width:2px}.points{stroke:var(--run);stroke-width:7px}"
+    ".confusion .right{font-weight:bold}"
     ".finding{border-left:4px solid var(--r6);padding-left:.6rem}"
     ".spike{stroke:var(--r6);stroke-width:8px}"
     ".several .train{stroke-width:1px;opacity:.6}"
@@ -254,8 +275,10 @@ void report_make(struct buf *page, const struct report *report)
         html_text(page, str_of(report->note), NOTE_LETTERS);
         buf_add_text(page, "</p>\n");
     }
+    section_scores(page, report);
     section_curves(page, report);
-    section_guesses(page, report);
+    if (guesses_are_due(report))
+        section_guesses(page, report);
     section_settings(page, report);
     section_starts(page, report);
     buf_add_text(

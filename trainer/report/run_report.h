@@ -1,6 +1,6 @@
-/* One or several runs as one page of HTML: their curves in common plots, samples with the model's guesses, settings,
- * starts. The page is self-contained (base/html.h), the contents of a run's files are always escaped, and its length
- * is bounded. */
+/* One or several runs as one page of HTML: scores of fine-tuned models, the runs' curves in common plots, samples with
+ * the model's guesses, settings, starts. The page is self-contained (base/html.h), the contents of a run's files are
+ * always escaped, and its length is bounded. */
 #ifndef TRAINER_REPORT_RUN_REPORT_H
 #define TRAINER_REPORT_RUN_REPORT_H
 
@@ -18,6 +18,7 @@ struct report_run {
     struct health health;
     json_t *guesses;      /* trainer/tune/guesses.h, or NULL */
     char no_guesses[512]; /* the reason if NULL; untrusted text */
+    json_t *scores;       /* scores.json of a fine-tuned run, or NULL */
 };
 
 struct report {
@@ -28,6 +29,7 @@ struct report {
 
 /* Reads run.json and metrics.jsonl. ERR_USAGE: no such directory, or not a run; ERR_VERIFY: a damaged file. */
 int report_add(struct report *report, const char *directory, struct error *err);
+bool report_has_scores(const struct report *report); /* of any run */
 void report_make(struct buf *page, const struct report *report);
 void report_release(struct report *report);
 

@@ -7,6 +7,7 @@
 
 void section_headline(struct buf *page, const struct report *report);
 void section_comparison(struct buf *page, const struct report *report); /* in the headline, of several runs */
+void section_scores(struct buf *page, const struct report *report);     /* of fine-tuned runs */
 void section_curves(struct buf *page, const struct report *report);
 void section_guesses(struct buf *page, const struct report *report);
 void section_settings(struct buf *page, const struct report *report);

@@ -9,9 +9,11 @@
 #include "base/json_write.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/same_math.h"
 #include "trainer/model/head.h"
 #include "trainer/model/label_names.h"
 #include "trainer/task/evaluate.h"
+#include "trainer/tune/class_scores.h"
 #include "trainer/tune/predict.h"
 
 static const struct metric class_metrics[] = {
@@ -148,6 +150,85 @@ void class_release(void *context)
 
 /* ---- what is made of the model ---- */
 
+/* ---- errors ---- */
+
+#define ERRORS_KEPT 10
+
+struct mistake {
+    size_t row;
+    uint32_t found;
+    double share; /* probability of the class that was predicted */
+};
+
+static int by_share(const void *a, const void *b)
+{
+    const struct mistake *one = a, *two = b;
+    if (one->share != two->share)
+        return one->share < two->share ? 1 : -1;
+    return one->row > two->row ? 1 : -1;
+}
+
+/* The text of a sample: its pieces, joined to words; " | " between two segments. */
+static json_t *text_of(const struct class_job *job, const struct samples *samples, size_t row)
+{
+    const struct vocab *vocab = job->text.vocab;
+    const struct task_sample *sample = &samples->items[row];
+    struct buf text = {0};
+    for (uint32_t i = 1; i + 1 < sample->length; i++) {
+        const struct str piece = vocab->pieces[samples->ids[sample->at + i]];
+        const bool inside = str_starts(piece, STR("##"));
+        if (i + 1 == sample->a_length) {
+            buf_add_text(&text, " |");
+            continue;
+        }
+        buf_add_text(&text, text.size > 0 && !inside ? " " : "");
+        buf_add(&text, piece.data + (inside ? 2 : 0), piece.size - (inside ? 2 : 0));
+    }
+    json_t *json = json_stringn(text.data ? text.data : "", text.size);
+    buf_release(&text);
+    return json;
+}
+
+/* For classes of texts "errors": the wrong predictions with the largest probabilities; and where the kind's scores lack
+ * them, those of each class and which are confused. */
+static void add_errors(const struct class_job *job, const float *logits, json_t *scores)
+{
+    static const char *const details[] = {"per_class", "labels", "confusion"};
+    const struct samples *samples = job->dev[0];
+    const struct label_set *set = &job->labels;
+    if (job->kind->head != HEAD_CLASS || set->count <= 1 || set->several)
+        return;
+    struct mistake *mistakes = mem_array(samples->count, sizeof *mistakes);
+    uint32_t *all = mem_array(2 * samples->count, sizeof *all), *truth = all + samples->count;
+    json_t *list = json_array();
+    size_t count = 0;
+    for (size_t i = 0; i < samples->count; i++) {
+        const float *own = logits + i * set->count;
+        const uint32_t found = all[i] = class_of(own, set->count);
+        double sum = 0;
+        truth[i] = samples->items[i].label;
+        for (uint32_t k = 0; k < set->count; k++)
+            sum += same_exp((double)own[k] - (double)own[found]);
+        if (found != truth[i])
+            mistakes[count++] = (struct mistake){i, found, 1 / sum};
+    }
+    qsort(mistakes, count, sizeof *mistakes, by_share);
+    for (size_t i = 0; i < count && i < ERRORS_KEPT; i++)
+        json_array_append_new(list, json_pack("{s:o, s:s, s:s, s:f}", "text", text_of(job, samples, mistakes[i].row),
+                                              "truth", set->names[truth[mistakes[i].row]], "prediction",
+                                              set->names[mistakes[i].found], "probability", mistakes[i].share));
+    json_object_set_new(scores, "errors", list);
+    json_t *classes = class_scores(set, all, truth, samples->count);
+    for (size_t k = 0; k < sizeof details / sizeof *details; k++)
+        if (json_object_get(classes, details[k]) && !json_object_get(scores, details[k]))
+            json_object_set(scores, details[k], json_object_get(classes, details[k]));
+    json_decref(classes);
+    mem_free(all);
+    mem_free(mistakes);
+}
+
+/* ---- scores ---- */
+
 /* Predicts and scores the dev files; with a directory, predictions are written there. */
 static int score_all(const struct class_job *job, const struct evaluation_work *work, const char *directory,
                      json_t **scores, struct error *err)
@@ -161,6 +242,8 @@ static int score_all(const struct class_job *job, const struct evaluation_work *
         result = predict(work, job->dev[i], logits, &loss, err);
         if (result == 0)
             job->kind->score(job, i, logits, loss, json);
+        if (result == 0 && directory && i == 0)
+            add_errors(job, logits, json);
         if (result == 0 && directory && job->kind->predict)
             result = job->kind->predict(job, work, directory, i, logits, err);
         mem_free(logits);

@@ -8,6 +8,8 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "shards/format.h"
+#include "trainer/tune/tune_kinds.h"
+#include "trainer/verbs/about.h"
 #include "trainer/verbs/dstrain_eval.h"
 
 #include <stdio.h>
@@ -78,8 +80,13 @@ int dstrain_report(void *context, struct opt_paths bare, struct error *err)
         result = target_check(&target, err);
     if (result < 0 && !settings->out && err->file[0] && strcmp(err->file, bare.items[0]) == 0 && !err->hint[0])
         hint(err, "--out FILE writes the page elsewhere");
-    for (size_t r = 0; r < report.count && result == 0; r++)
-        result = add_guesses(&report.runs[r], settings, err);
+    for (size_t r = 0; r < report.count && result == 0; r++) {
+        report.runs[r].scores = about_read(report.runs[r].directory, SCORES_NAME, SCORES_BYTES_MAX);
+        if (!report.runs[r].scores)
+            result = add_guesses(&report.runs[r], settings, err);
+        else
+            snprintf(report.runs[r].no_guesses, sizeof report.runs[r].no_guesses, "it was fine-tuned");
+    }
     if (result == 0) {
         report_make(&page, &report);
         result = html_page_write(&page, path, err);
