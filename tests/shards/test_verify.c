@@ -31,7 +31,7 @@ static void expect_one(const char *directory, const char *file, uint64_t at)
     verify_release(&report);
 }
 
-static void a_good_dataset_is_good(void **state)
+TEST(a_good_dataset_is_good)
 {
     uint64_t bytes = 0;
     for (size_t f = 0; f < FILES; f++) {
@@ -46,7 +46,7 @@ static void a_good_dataset_is_good(void **state)
     verify_release(&report);
 }
 
-static void every_flipped_byte_is_found(void **state)
+TEST(every_flipped_byte_is_found)
 {
     for (size_t f = 0; f < FILES; f++) {
         struct buf bytes = tiny_read(*state, files[f]);
@@ -61,7 +61,7 @@ static void every_flipped_byte_is_found(void **state)
     }
 }
 
-static void missing_short_and_long_files_are_found(void **state)
+TEST(missing_short_and_long_files_are_found)
 {
     for (size_t f = 1; f < FILES; f++) {
         struct buf bytes = tiny_read(*state, files[f]);
@@ -85,7 +85,7 @@ static void missing_short_and_long_files_are_found(void **state)
     }
 }
 
-static void all_damage_is_listed(void **state)
+TEST(all_damage_is_listed)
 {
     struct buf first = tiny_read(*state, files[2]), last = tiny_read(*state, files[6]);
     first.data[0] ^= 1;                  /* header */
@@ -114,7 +114,7 @@ static void all_damage_is_listed(void **state)
     buf_release(&last);
 }
 
-static void a_shard_of_another_build_is_found(void **state)
+TEST(a_shard_of_another_build_is_found)
 {
     struct buf one = tiny_read(*state, files[2]);
     struct manifest manifest;
@@ -131,9 +131,8 @@ static void a_shard_of_another_build_is_found(void **state)
 }
 
 /* Records of several MiB: the range is the block, not the file. */
-static void ranges_are_blocks(void **state)
+TEST(ranges_are_blocks)
 {
-    (void)state;
     enum { SAMPLES = 70000 };
     char *directory = tiny_directory(), name[SHARD_NAME_BYTES];
     struct manifest manifest;
@@ -183,7 +182,7 @@ static int stop_at_half(void *context, uint64_t done, uint64_t total)
     return done * 2 > total ? -1 : 0;
 }
 
-static void it_can_be_stopped(void **state)
+TEST(it_can_be_stopped)
 {
     uint64_t done = 0;
     struct verify_report report = {0};
@@ -193,25 +192,11 @@ static void it_can_be_stopped(void **state)
     verify_release(&report);
 }
 
-static void no_dataset_is_an_error(void **state)
+TEST(no_dataset_is_an_error)
 {
-    (void)state;
     struct verify_report report = {0};
     assert_fails(dataset_verify("tiny-is-not-there", (struct verify_progress){0}, &report, &tiny_err), ERR_USAGE);
     verify_release(&report);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_good_dataset_is_good),
-        cmocka_unit_test(every_flipped_byte_is_found),
-        cmocka_unit_test(missing_short_and_long_files_are_found),
-        cmocka_unit_test(all_damage_is_listed),
-        cmocka_unit_test(a_shard_of_another_build_is_found),
-        cmocka_unit_test(ranges_are_blocks),
-        cmocka_unit_test(it_can_be_stopped),
-        cmocka_unit_test(no_dataset_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, tiny_set_up, tiny_tear_down);
-}
+GROUP(tiny_set_up, tiny_tear_down)

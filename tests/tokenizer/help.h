@@ -2,15 +2,9 @@
 #ifndef TESTS_TOKENIZER_HELP_H
 #define TESTS_TOKENIZER_HELP_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "base/file.h"
 #include "base/mem.h"
+#include "tests/unit.h"
 #include "tokenizer/tokenizer.h"
 
 #define UNUSED __attribute__((unused))

@@ -2,11 +2,11 @@
  * pattern, long words, zeros, added tokens, and files that are refused. */
 #include "tests/tokenizer/golden.h"
 
+#include "tests/unit.h"
 #include "tokenizer/bpe.h"
 #include "tokenizer/tokenizer_files.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define MODES  3
 #define FOLDER "test_bpe.d"
@@ -62,9 +62,8 @@ static void framed_ids(const struct opened *opened, struct str text, struct buf 
     ids_release(&ids);
 }
 
-static void cases_have_these_ids(void **state)
+TEST(cases_have_these_ids)
 {
-    (void)state;
     struct opened opened[MODES];
     for (size_t mode = 0; mode < MODES; mode++)
         opened[mode] = open_mode(modes[mode], true);
@@ -97,9 +96,8 @@ static void cases_have_these_ids(void **state)
     buf_release(&file);
 }
 
-static void every_code_point_is_taken_for_the_same(void **state)
+TEST(every_code_point_is_taken_for_the_same)
 {
-    (void)state;
     struct opened opened[MODES];
     make_crc_table();
     for (size_t mode = 0; mode < MODES; mode++)
@@ -145,9 +143,8 @@ static void assert_words(const struct opened *opened, const char *text, const ch
     buf_release(&out);
 }
 
-static void words_by_each_pattern(void **state)
+TEST(words_by_each_pattern)
 {
-    (void)state;
     static const struct {
         const char *text, *gpt2, *cl100k;
     } cases[] = {
@@ -184,9 +181,8 @@ static void assert_ids(const struct opened *opened, struct str text, size_t coun
 }
 
 /* Words that differ only in zeros at their end are not taken for each other when they are remembered. */
-static void zeros_count(void **state)
+TEST(zeros_count)
 {
-    (void)state;
     struct opened opened = open_mode("cl100k", false);
     const uint32_t zero = opened.vocab->bpe->of_byte[0];
     const uint32_t mark = opened.vocab->bpe->of_byte['!'];
@@ -200,9 +196,8 @@ static void zeros_count(void **state)
 }
 
 /* A long word is merged by a heap, a short one by an array: both are cut as if by the definition. */
-static void long_words_are_cut_like_short_ones(void **state)
+TEST(long_words_are_cut_like_short_ones)
 {
-    (void)state;
     struct opened opened = open_mode("nfc", false);
     const struct bpe_rules *rules = opened.vocab->bpe;
     char text[256];
@@ -234,9 +229,8 @@ static void long_words_are_cut_like_short_ones(void **state)
     close_opened(&opened);
 }
 
-static void special_tokens_are_text_unless_asked_for(void **state)
+TEST(special_tokens_are_text_unless_asked_for)
 {
-    (void)state;
     struct opened text = open_mode("nfc", false), tokens = open_mode("nfc", true);
     const struct vocab *vocab = text.vocab;
     struct ids ids = {0};
@@ -255,9 +249,8 @@ static void special_tokens_are_text_unless_asked_for(void **state)
     close_opened(&tokens);
 }
 
-static void roles_have_their_pieces(void **state)
+TEST(roles_have_their_pieces)
 {
-    (void)state;
     static const char *const expected[MODES][ROLES] = {{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"},
                                                        {NULL, NULL, NULL, "</s>", NULL},
                                                        {"<pad>", "<unk>", "<s>", "</s>", "<mask>"}};
@@ -323,9 +316,8 @@ static void put_json(const char *model, const char *pieces, const char *merges, 
     put("tokenizer.json", text);
 }
 
-static void what_is_not_supported_is_quoted(void **state)
+TEST_WITH(what_is_not_supported_is_quoted, NULL, clear)
 {
-    (void)state;
     static const struct {
         const char *model, *pre, *more, *says;
     } cases[] = {
@@ -352,9 +344,8 @@ static void what_is_not_supported_is_quoted(void **state)
     assert_refused(ERR_UNSAFE, "a model of type Unigram");
 }
 
-static void damaged_files_are_refused(void **state)
+TEST_WITH(damaged_files_are_refused, NULL, clear)
 {
-    (void)state;
     static const struct {
         const char *pieces, *merges, *more, *says;
     } cases[] = {
@@ -382,9 +373,8 @@ static void damaged_files_are_refused(void **state)
 }
 
 /* The same pieces as vocab.json and merges.txt, whose class says how text is cut. */
-static void older_files_are_read(void **state)
+TEST_WITH(older_files_are_read, NULL, clear)
 {
-    (void)state;
     put("vocab.json", "{\"a\": 0, \"b\": 1, \"ab\": 2, \"<s>\": 3, \"</s>\": 4, \"\xC4\xA0\": 5}");
     put("merges.txt", "#version: 0.2\na b\n");
     put("tokenizer_config.json", "{\"tokenizer_class\": \"RobertaTokenizer\", \"add_prefix_space\": true}");
@@ -405,21 +395,4 @@ static void older_files_are_read(void **state)
     put("merges.txt", "a b\n");
     put("tokenizer_config.json", "{\"mask_token\": \"<m>\"}");
     assert_refused(ERR_UNSAFE, "has no piece \"<m>\"");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cases_have_these_ids),
-        cmocka_unit_test(every_code_point_is_taken_for_the_same),
-        cmocka_unit_test(words_by_each_pattern),
-        cmocka_unit_test(zeros_count),
-        cmocka_unit_test(long_words_are_cut_like_short_ones),
-        cmocka_unit_test(special_tokens_are_text_unless_asked_for),
-        cmocka_unit_test(roles_have_their_pieces),
-        cmocka_unit_test_teardown(what_is_not_supported_is_quoted, clear),
-        cmocka_unit_test_teardown(damaged_files_are_refused, clear),
-        cmocka_unit_test_teardown(older_files_are_read, clear),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

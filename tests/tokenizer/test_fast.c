@@ -23,9 +23,8 @@ static void check_block(const char *block)
     assert_int_equal(fast.others, plain.others);
 }
 
-static void a_block_is_what_its_bytes_are(void **state)
+TEST(a_block_is_what_its_bytes_are)
 {
-    (void)state;
     char block[ASCII_BLOCK];
     for (unsigned first = 0; first < 256; first++) {
         for (unsigned i = 0; i < ASCII_BLOCK; i++)
@@ -120,9 +119,8 @@ static void check_options(const struct vocab *vocab, const struct tokenizer_opti
     ids_release(&ids);
 }
 
-static void ids_are_those_of_the_words(void **state)
+TEST(ids_are_those_of_the_words)
 {
-    (void)state;
     struct vocab *vocab;
     struct error err;
     assert_int_equal(vocab_read(&vocab, SOURCE_DIR "/tests/golden/tokenizer-vocab.txt", VOCAB_HF, &err), 0);
@@ -139,9 +137,8 @@ static void ids_are_those_of_the_words(void **state)
 
 /* A run of 16 bytes and a longer one that begins with it, in the same slot of the cache: neither is taken for the
  * other, whichever was there before. */
-static void runs_that_begin_alike_are_kept_apart(void **state)
+TEST(runs_that_begin_alike_are_kept_apart)
 {
-    (void)state;
     char longer[MEMORY_BYTES + 1] = "abcabcabcabcabca", shorter[MEMORY_BYTES] = "abcabcabcabcabca";
     struct memory_key key;
     const uint32_t hash = memory_key(shorter, 16, 0x20, &key);
@@ -196,9 +193,8 @@ static bool naive_pieces(const struct vocab *vocab, struct str word, struct ids 
 
 /* Against a search through the list. The pieces use few bytes, so that nodes of the trie have many children and are
  * packed densely. */
-static void pieces_are_the_longest(void **state)
+TEST(pieces_are_the_longest)
 {
-    (void)state;
     enum { PIECES = 2000, WORDS = 1000 };
     static const char bytes[] = "aehnost0189AZ#.\xC3\xA9\xE4\xB8\xAD";
     static char texts[PIECES][16];
@@ -237,15 +233,4 @@ static void pieces_are_the_longest(void **state)
     ids_release(&expected);
     wordpiece_close(wordpiece);
     vocab_close(vocab);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_block_is_what_its_bytes_are),
-        cmocka_unit_test(ids_are_those_of_the_words),
-        cmocka_unit_test(runs_that_begin_alike_are_kept_apart),
-        cmocka_unit_test(pieces_are_the_longest),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  * program (scripts/golden_google.py): ids of a list of texts, and checksums of the words of texts made of every code
  * point. */
 #include "tests/tokenizer/golden.h"
+#include "tests/unit.h"
 
 static const struct tokenizer_options modes[4] = {
     {.cased = false, .strip_accents = true},
@@ -67,15 +68,13 @@ static void check_cases(const char *name, enum profile profile)
     vocab_close(vocab);
 }
 
-static void cases_have_these_ids(void **state)
+TEST(cases_have_these_ids)
 {
-    (void)state;
     check_cases("tokenizer-cases.txt", PROFILE_HF);
 }
 
-static void cases_have_these_ids_by_google(void **state)
+TEST(cases_have_these_ids_by_google)
 {
-    (void)state;
     check_cases("google-cases.txt", PROFILE_GOOGLE);
 }
 
@@ -118,25 +117,12 @@ static void check_points(const char *name, enum profile profile)
     buf_release(&file);
 }
 
-static void every_code_point_is_taken_for_the_same(void **state)
+TEST(every_code_point_is_taken_for_the_same)
 {
-    (void)state;
     check_points("tokenizer-points.txt", PROFILE_HF);
 }
 
-static void every_code_point_is_taken_for_the_same_by_google(void **state)
+TEST(every_code_point_is_taken_for_the_same_by_google)
 {
-    (void)state;
     check_points("google-points.txt", PROFILE_GOOGLE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cases_have_these_ids),
-        cmocka_unit_test(every_code_point_is_taken_for_the_same),
-        cmocka_unit_test(cases_have_these_ids_by_google),
-        cmocka_unit_test(every_code_point_is_taken_for_the_same_by_google),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,16 +24,14 @@ static void check(const char *pieces, enum lines_format format, bool special, st
 
 #define VOCAB "[PAD] [UNK] [CLS] [SEP] [MASK] a b ##c d e f g h i j k"
 
-static void ids_stand_with_a_blank_between(void **state)
+TEST(ids_stand_with_a_blank_between)
 {
-    (void)state;
     check(VOCAB, LINES_IDS, false, STR("a bc\nk x\n"), "5 6 7\n15 1\n");
     check(VOCAB, LINES_IDS, true, STR("a\n\nb\n"), "2 5 3\n2 3\n2 6 3\n");
 }
 
-static void lines_end_at_lf_only(void **state)
+TEST(lines_end_at_lf_only)
 {
-    (void)state;
     check(VOCAB, LINES_IDS, false, STR(""), "");
     check(VOCAB, LINES_IDS, false, STR("\n"), "\n");
     check(VOCAB, LINES_IDS, false, STR("a"), "5\n");
@@ -43,22 +41,11 @@ static void lines_end_at_lf_only(void **state)
     check(VOCAB, LINES_IDS, false, STR("a \0 b\n"), "5 6\n");
 }
 
-static void pieces_and_json(void **state)
+TEST(pieces_and_json)
 {
-    (void)state;
     check(VOCAB, LINES_PIECES, false, STR("A bc x\n\n"), "a b ##c [UNK]\n\n");
     check(VOCAB, LINES_PIECES, true, STR("a"), "[CLS] a [SEP]\n");
     check(VOCAB, LINES_JSON, true, STR("bc\n"), "{\"ids\":[2,6,7,3],\"pieces\":[\"[CLS]\",\"b\",\"##c\",\"[SEP]\"]}\n");
     check("[PAD] [UNK] [CLS] [SEP] [MASK] \" \\ \u00E7", LINES_JSON, false, STR("\"\\\n\n"),
           "{\"ids\":[5,6],\"pieces\":[\"\\\"\",\"\\\\\"]}\n{\"ids\":[],\"pieces\":[]}\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ids_stand_with_a_blank_between),
-        cmocka_unit_test(lines_end_at_lf_only),
-        cmocka_unit_test(pieces_and_json),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,9 +25,8 @@ static bool first_of(uint64_t table[PIECES][PIECES], uint32_t *left, uint32_t *r
     return found;
 }
 
-static void the_first_is_the_most_frequent(void **state)
+TEST(the_first_is_the_most_frequent)
 {
-    (void)state;
     static uint64_t table[PIECES][PIECES];
     static uint32_t numbers[PIECES][PIECES];
     struct pair_queue queue;
@@ -70,9 +69,8 @@ static void the_first_is_the_most_frequent(void **state)
 }
 
 /* Counts beyond 32 bits; numbers of removed pairs are reused. */
-static void counts_are_large_and_memory_small(void **state)
+TEST(counts_are_large_and_memory_small)
 {
-    (void)state;
     struct pair_queue queue;
     pair_queue_init(&queue);
     const uint64_t many = UINT64_C(3) << 40;
@@ -85,13 +83,4 @@ static void counts_are_large_and_memory_small(void **state)
         pair_queue_subtract(&queue, pair_queue_add(&queue, i, 3 + i, 1), 1);
     assert_true(queue.capacity <= 1024 && queue.count == 2);
     pair_queue_release(&queue);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_is_the_most_frequent),
-        cmocka_unit_test(counts_are_large_and_memory_small),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,9 +7,8 @@
 
 #define PUBLISHED "[UNK] [CLS] [SEP] want ##want ##ed wa un runn ##ing ,"
 
-static void published_vectors(void **state)
+TEST(published_vectors)
 {
-    (void)state;
     assert_string_equal(words_of(STR("ah\u535A\u63A8zz"), false, true), "ah|\u535A|\u63A8|zz");
     assert_string_equal(words_of(STR(" \tHeLLo!how  \n Are yoU?  "), false, true), "hello|!|how|are|you|?");
     assert_string_equal(words_of(STR(" \tHeLLo!how  \n Are yoU?  "), true, false), "HeLLo|!|how|Are|yoU|?");
@@ -22,9 +21,8 @@ static void published_vectors(void **state)
     vocab_close(vocab);
 }
 
-static void each_step_is_done_in_its_order(void **state)
+TEST(each_step_is_done_in_its_order)
 {
-    (void)state;
     /* Deleted characters join their neighbours; the controls VT, FF and NEL are deleted, not white space. */
     assert_string_equal(words_of(STR("a\0b\x0B"
                                      "c\xC2\x85"
@@ -65,9 +63,8 @@ static const char *google_words_of(struct str text, bool cased, bool strip)
                     text);
 }
 
-static void a_final_sigma_is_final_by_google_alone(void **state)
+TEST(a_final_sigma_is_final_by_google_alone)
 {
-    (void)state;
     /* The context is the whole token between white space; ignorable and deleted letters are skipped. */
     const struct {
         const char *text, *words;
@@ -96,9 +93,8 @@ static void a_final_sigma_is_final_by_google_alone(void **state)
 }
 
 /* The cache of runs must not keep a form of sigma that depended on its neighbours. */
-static void remembered_runs_forget_no_sigma(void **state)
+TEST(remembered_runs_forget_no_sigma)
 {
-    (void)state;
     struct vocab *vocab = vocab_of("a\u03C2 a\u03C3 . b");
     struct tokenizer *tokenizer =
         tokenizer_open(vocab, &(struct tokenizer_options){.strip_accents = true, .profile = PROFILE_GOOGLE});
@@ -116,27 +112,24 @@ static void remembered_runs_forget_no_sigma(void **state)
     vocab_close(vocab);
 }
 
-static void specials_in_a_text_are_text(void **state)
+TEST(specials_in_a_text_are_text)
 {
-    (void)state;
     struct vocab *vocab = vocab_of("[ mask ] ##s # ing ##ing x");
     assert_string_equal(pieces_of(vocab, STR("[MASK]x[mask]"), false, true), "[ mask ] x [ mask ]");
     assert_string_equal(pieces_of(vocab, STR("##ing ing xing s"), false, true), "# # ing ing x ##ing [UNK]");
     vocab_close(vocab);
 }
 
-static void ideographs_are_words_unless_they_are_joined(void **state)
+TEST(ideographs_are_words_unless_they_are_joined)
 {
-    (void)state;
     struct tokenizer_options options = {.strip_accents = true};
     assert_string_equal(words_by(&options, STR("a\u4E2D\u6587b \u4E2D")), "a|\u4E2D|\u6587|b|\u4E2D");
     options.joined = true;
     assert_string_equal(words_by(&options, STR("a\u4E2D\u6587b \u4E2D")), "a\u4E2D\u6587b|\u4E2D");
 }
 
-static void ill_formed_bytes_are_dropped(void **state)
+TEST(ill_formed_bytes_are_dropped)
 {
-    (void)state;
     assert_string_equal(words_of(STR("a\xFF"
                                      "b\xC0\xAF"
                                      "c\xE0\x80\xAF\xE2\x82"
@@ -148,9 +141,8 @@ static void ill_formed_bytes_are_dropped(void **state)
     assert_string_equal(words_of(STR("\xE4\xB8 \xE4\xB8\xAD\xE4"), false, true), "\u4E2D");
 }
 
-static void a_word_has_at_most_100_letters(void **state)
+TEST(a_word_has_at_most_100_letters)
 {
-    (void)state;
     struct vocab *vocab = vocab_of("a ##a e ##e \u1100 ##\u1161 ##\u1100");
     struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){.strip_accents = true});
     struct tokenizer_state *words = tokenizer_state_open(tokenizer);
@@ -180,9 +172,8 @@ static void a_word_has_at_most_100_letters(void **state)
 }
 
 /* Results must not depend on earlier texts, nor on where in memory the text ends. */
-static void memory_never_changes_a_result(void **state)
+TEST(memory_never_changes_a_result)
 {
-    (void)state;
     struct vocab *vocab = vocab_of("a ##a b ##b c ##c ab ##abc bca \u00E9 ##\u00E9 \u4E2D . , e");
     const char *const parts[] = {"a", "b", "c", "A", "\u00C9", "\u00E9", " ", ".", "\u4E2D", "\xC3", "e\u0301", "\x01"};
     struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){0});
@@ -217,9 +208,8 @@ static void memory_never_changes_a_result(void **state)
     vocab_close(vocab);
 }
 
-static void ids_are_appended(void **state)
+TEST(ids_are_appended)
 {
-    (void)state;
     struct vocab *vocab = vocab_of("a b");
     struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){0});
     struct tokenizer_state *words = tokenizer_state_open(tokenizer);
@@ -262,9 +252,8 @@ static double seconds_for(struct str part, size_t bytes, enum profile profile)
 }
 
 /* A quadratic step would take minutes. */
-static void hostile_megabytes_take_linear_time(void **state)
+TEST(hostile_megabytes_take_linear_time)
 {
-    (void)state;
     assert_true(seconds_for(STR("a"), 4 << 20, PROFILE_HF) < 10);
     assert_true(seconds_for(STR("\u0301\u0327\u302E\u0345"), 4 << 20, PROFILE_HF) < 10);
     assert_true(seconds_for(STR("\u1E69\uAC01"), 4 << 20, PROFILE_HF) < 10);
@@ -273,22 +262,4 @@ static void hostile_megabytes_take_linear_time(void **state)
     assert_true(seconds_for(STR("\u0301 "), 4 << 20, PROFILE_HF) < 10);
     assert_true(seconds_for(STR("\u03A3"), 4 << 20, PROFILE_GOOGLE) < 10);
     assert_true(seconds_for(STR("\u03A3......"), 4 << 20, PROFILE_GOOGLE) < 10);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_vectors),
-        cmocka_unit_test(each_step_is_done_in_its_order),
-        cmocka_unit_test(a_final_sigma_is_final_by_google_alone),
-        cmocka_unit_test(remembered_runs_forget_no_sigma),
-        cmocka_unit_test(specials_in_a_text_are_text),
-        cmocka_unit_test(ideographs_are_words_unless_they_are_joined),
-        cmocka_unit_test(ill_formed_bytes_are_dropped),
-        cmocka_unit_test(a_word_has_at_most_100_letters),
-        cmocka_unit_test(memory_never_changes_a_result),
-        cmocka_unit_test(ids_are_appended),
-        cmocka_unit_test(hostile_megabytes_take_linear_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

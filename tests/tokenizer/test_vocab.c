@@ -41,9 +41,8 @@ static void assert_piece(const struct vocab *vocab, uint32_t id, const char *pie
     assert_true(str_equal(vocab->pieces[id], str_of(piece)));
 }
 
-static void ids_are_line_numbers(void **state)
+TEST(ids_are_line_numbers)
 {
-    (void)state;
     struct vocab *vocab = good(STR("the\n" SPECIALS "##s\n"));
     assert_int_equal(vocab->count, 7);
     assert_piece(vocab, 0, "the");
@@ -60,9 +59,8 @@ static void ids_are_line_numbers(void **state)
     vocab_close(NULL);
 }
 
-static void line_ends_are_trimmed_and_may_be_missing(void **state)
+TEST(line_ends_are_trimmed_and_may_be_missing)
 {
-    (void)state;
     const struct str plain = STR(SPECIALS "a\nb\n");
     const struct str same[] = {
         STR("[PAD]\r\n[UNK]\r\n[CLS]\r\n[SEP]\r\n[MASK]\r\na\r\nb\r\n"),
@@ -82,9 +80,8 @@ static void line_ends_are_trimmed_and_may_be_missing(void **state)
     vocab_close(expected);
 }
 
-static void of_equal_pieces_the_last_counts(void **state)
+TEST(of_equal_pieces_the_last_counts)
 {
-    (void)state;
     struct vocab *vocab = good(STR(SPECIALS "a\nb\na\n[UNK]\n"));
     uint32_t id;
     assert_int_equal(vocab->count, 9);
@@ -104,9 +101,8 @@ static void of_equal_pieces_the_last_counts(void **state)
     vocab_close(vocab);
 }
 
-static void an_empty_line_inside_is_a_piece_that_matches_nothing(void **state)
+TEST(an_empty_line_inside_is_a_piece_that_matches_nothing)
 {
-    (void)state;
     struct vocab *vocab = good(STR("\n" SPECIALS "\na\n##b\n##\n"));
     assert_int_equal(vocab->count, 10);
     assert_piece(vocab, 0, "");
@@ -115,9 +111,8 @@ static void an_empty_line_inside_is_a_piece_that_matches_nothing(void **state)
     vocab_close(vocab);
 }
 
-static void a_byte_order_mark_belongs_to_the_first_piece(void **state)
+TEST(a_byte_order_mark_belongs_to_the_first_piece)
 {
-    (void)state;
     const struct error err = bad(STR("\xEF\xBB\xBF" SPECIALS));
     assert_int_equal(err.kind, ERR_INPUT);
     assert_non_null(strstr(err.text, "[PAD]"));
@@ -130,9 +125,8 @@ static void a_byte_order_mark_belongs_to_the_first_piece(void **state)
     vocab_close(vocab);
 }
 
-static void a_missing_special_is_named(void **state)
+TEST(a_missing_special_is_named)
 {
-    (void)state;
     static const char *const specials[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
     for (size_t missing = 0; missing < 5; missing++) {
         struct buf text = {0};
@@ -147,17 +141,15 @@ static void a_missing_special_is_named(void **state)
     assert_int_equal(bad(STR("\n")).kind, ERR_INPUT);
 }
 
-static void what_is_not_utf8_is_refused(void **state)
+TEST(what_is_not_utf8_is_refused)
 {
-    (void)state;
     const struct error err = bad(STR(SPECIALS "a\xFFz\n"));
     assert_int_equal(err.kind, ERR_INPUT);
     assert_int_equal(err.offset, strlen(SPECIALS) + 1);
 }
 
-static void limits_hold(void **state)
+TEST(limits_hold)
 {
-    (void)state;
     struct buf text = {0};
     buf_add_text(&text, SPECIALS);
     const size_t specials = text.size;
@@ -183,9 +175,8 @@ static void limits_hold(void **state)
 
 /* By Google's rules both ends of a line are stripped as by Python, ill-formed bytes are dropped, and empty lines are
  * kept. */
-static void lines_by_googles_rules(void **state)
+TEST(lines_by_googles_rules)
 {
-    (void)state;
     struct vocab *vocab;
     struct error err;
     const struct str text = STR(SPECIALS " \x1Fthe\x1C\u2028\r\n\u3000\na\xFF"
@@ -207,18 +198,16 @@ static void lines_by_googles_rules(void **state)
     remove(FILE_NAME);
 }
 
-static void a_missing_file_is_the_users_mistake(void **state)
+TEST(a_missing_file_is_the_users_mistake)
 {
-    (void)state;
     struct vocab *vocab;
     struct error err = {0};
     assert_int_equal(vocab_read(&vocab, "no/such/vocab.txt", VOCAB_HF, &err), -1);
     assert_int_equal(err.kind, ERR_USAGE);
 }
 
-static void what_is_written_reads_back(void **state)
+TEST(what_is_written_reads_back)
 {
-    (void)state;
     struct vocab *vocab = vocab_of("a ##b \xC3\xA9"), *again;
     struct error err;
     assert_int_equal(vocab_write(vocab, FILE_NAME, &err), 0);
@@ -234,9 +223,8 @@ static void what_is_written_reads_back(void **state)
 }
 
 /* Each defect stands on lines of its own: its count and its first line are told, and no other's. */
-static void every_defect_has_its_own_line(void **state)
+TEST(every_defect_has_its_own_line)
 {
-    (void)state;
     static const char *const lines[] = {"a\r", "b ", "", "twice", "\xff", NULL};
     for (size_t shift = 0; shift < 5; shift++) {
         struct buf text = {0};
@@ -262,9 +250,8 @@ static void every_defect_has_its_own_line(void **state)
 }
 
 /* Every role needs a piece of its own, but for the unknown one. */
-static void a_role_without_a_piece_of_its_own_is_named(void **state)
+TEST(a_role_without_a_piece_of_its_own_is_named)
 {
-    (void)state;
     const struct str pieces[] = {STR("<pad>"), STR("<s>"), STR("</s>"), STR("<mask>")};
     uint32_t roles[ROLES] = {[ROLE_PAD] = 0, [ROLE_UNK] = VOCAB_NONE, [ROLE_CLS] = 1, [ROLE_SEP] = 2, [ROLE_MASK] = 3};
     for (int wrong = 0; wrong < 3; wrong++) {
@@ -281,24 +268,4 @@ static void a_role_without_a_piece_of_its_own_is_named(void **state)
         assert_int_equal(err.kind, wrong ? ERR_UNSAFE : 0);
         vocab_close(vocab);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_defect_has_its_own_line),
-        cmocka_unit_test(ids_are_line_numbers),
-        cmocka_unit_test(line_ends_are_trimmed_and_may_be_missing),
-        cmocka_unit_test(of_equal_pieces_the_last_counts),
-        cmocka_unit_test(an_empty_line_inside_is_a_piece_that_matches_nothing),
-        cmocka_unit_test(a_byte_order_mark_belongs_to_the_first_piece),
-        cmocka_unit_test(a_missing_special_is_named),
-        cmocka_unit_test(a_role_without_a_piece_of_its_own_is_named),
-        cmocka_unit_test(what_is_not_utf8_is_refused),
-        cmocka_unit_test(limits_hold),
-        cmocka_unit_test(lines_by_googles_rules),
-        cmocka_unit_test(a_missing_file_is_the_users_mistake),
-        cmocka_unit_test(what_is_written_reads_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

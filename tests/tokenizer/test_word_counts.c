@@ -14,9 +14,8 @@ static uint64_t count_of(const struct word_counts *counts, const char *word)
     return 0;
 }
 
-static void counts_are_exact(void **state)
+TEST(counts_are_exact)
 {
-    (void)state;
     struct word_counts *counts = word_counts_open(64 << 20);
     char word[32];
     for (uint32_t round = 0; round < 3; round++)
@@ -41,9 +40,8 @@ static void counts_are_exact(void **state)
     word_counts_close(NULL);
 }
 
-static void counts_have_64_bits_and_words_any_bytes(void **state)
+TEST(counts_have_64_bits_and_words_any_bytes)
 {
-    (void)state;
     struct word_counts *counts = word_counts_open(0);
     char long_word[COUNTED_WORD_BYTES_MAX + 1];
     memset(long_word, 'a', sizeof long_word);
@@ -61,9 +59,8 @@ static void counts_have_64_bits_and_words_any_bytes(void **state)
     word_counts_close(counts);
 }
 
-static void merging_adds(void **state)
+TEST(merging_adds)
 {
-    (void)state;
     struct word_counts *a = word_counts_open(1 << 20), *b = word_counts_open(1 << 20);
     word_counts_add(a, STR("x"), 1);
     word_counts_add(a, STR("y"), 2);
@@ -79,9 +76,8 @@ static void merging_adds(void **state)
 }
 
 /* A million different words in 256 KiB: the frequent ones stay, all others are accounted for. */
-static void memory_is_bounded(void **state)
+TEST(memory_is_bounded)
 {
-    (void)state;
     struct word_counts *counts = word_counts_open(256 << 10);
     const uint64_t calls = mem_calls();
     uint64_t sum = 0;
@@ -108,9 +104,8 @@ static void memory_is_bounded(void **state)
 }
 
 /* No word is rare and they do not fit into memory: all counts are dropped, several times. */
-static void memory_is_bounded_where_no_word_is_rare(void **state)
+TEST(memory_is_bounded_where_no_word_is_rare)
 {
-    (void)state;
     struct word_counts *counts = word_counts_open(256 << 10);
     uint64_t sum = 0;
     char word[32];
@@ -136,16 +131,4 @@ static void memory_is_bounded_where_no_word_is_rare(void **state)
     }
     word_counts_close(all);
     word_counts_close(counts);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_are_exact),
-        cmocka_unit_test(counts_have_64_bits_and_words_any_bytes),
-        cmocka_unit_test(merging_adds),
-        cmocka_unit_test(memory_is_bounded),
-        cmocka_unit_test(memory_is_bounded_where_no_word_is_rare),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

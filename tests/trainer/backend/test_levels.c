@@ -1,18 +1,9 @@
 /* With same_bits the fp32 ops give the same bits at every level of this processor (docs/ARITHMETIC.md): functions over
  * every 8191st float, products of random shapes, sums of every length to 4,096. An argument is another distance of the
  * floats: 1 takes an hour. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/trainer/made.h"
 #ifdef __x86_64__
+#include "tests/unit.h"
 #include "trainer/cpu/fused.h"
 #endif
 
@@ -104,9 +95,8 @@ static void functions_of(const float *x, size_t count)
     mem_free(one);
 }
 
-static void functions_are_equal(void **state)
+TEST(functions_are_equal)
 {
-    (void)state;
     float *x = mem_array(BLOCK, sizeof *x);
     size_t count = 0;
     for (uint64_t bits = 0; bits >> 32 == 0; bits += stride) {
@@ -120,9 +110,8 @@ static void functions_are_equal(void **state)
 }
 
 #ifdef __x86_64__
-static void software_fuses(void **state)
+TEST(software_fuses)
 {
-    (void)state;
     for (int i = 0; i < 2000000; i++) {
         float a = float_of(draw()), b = float_of(draw()), c = float_of(draw());
         if (i % 2) { /* of similar size, and so that ties occur */
@@ -173,9 +162,8 @@ static void product_of(int32_t rows, int32_t out, int32_t in)
         mem_free(all[i]);
 }
 
-static void products_are_equal(void **state)
+TEST(products_are_equal)
 {
-    (void)state;
     product_of(1, 1, 1);
     product_of(7, 17, 385);
     product_of(130, 33, 770);
@@ -185,9 +173,8 @@ static void products_are_equal(void **state)
 
 /* ---- sums ---- */
 
-static void sums_are_equal(void **state)
+TEST(sums_are_equal)
 {
-    (void)state;
     float *x = numbers(LENGTHS, 0), *dy = numbers(LENGTHS, 0), *gain = numbers(LENGTHS, 0),
           *scratch = zeros(4 * LENGTHS);
     const int32_t label = 0;
@@ -259,9 +246,8 @@ static void attention_of(int32_t heads, int32_t size, int32_t window, uint32_t t
     made_batch_release(&batch);
 }
 
-static void attentions_are_equal(void **state)
+TEST(attentions_are_equal)
 {
-    (void)state;
     attention_of(2, 64, 0, 6554);
     attention_of(1, 1, 0, 0);
     attention_of(3, 20, 32, 0);
@@ -271,9 +257,8 @@ static void attentions_are_equal(void **state)
 
 #ifdef __x86_64__
 /* Though a library turned them off. */
-static void subnormals_are_kept(void **state)
+TEST(subnormals_are_kept)
 {
-    (void)state;
     const volatile float least = 0x1p-126f;
     __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
     struct ops *ops = made_ops(PRECISION_FP32, CPU_BASE, 1);
@@ -284,19 +269,12 @@ static void subnormals_are_kept(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-#ifdef __x86_64__
-        cmocka_unit_test(software_fuses),      cmocka_unit_test(subnormals_are_kept),
-#endif
-        cmocka_unit_test(functions_are_equal), cmocka_unit_test(products_are_equal),
-        cmocka_unit_test(sums_are_equal),      cmocka_unit_test(attentions_are_equal),
-    };
     if (argc > 1 && (stride = strtoull(argv[1], NULL, 10)) == 0)
         return 2;
     for (int level = CPU_BASE; level <= (int)cpu_level() && level <= CPU_AVX512; level++)
         levels[level_count++] = made_backend(&(struct cpu_options){
             .precision = PRECISION_FP32, .level = (enum cpu_level)level, .threads = 2, .same_bits = true});
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = unit_run();
     for (int l = 0; l < level_count; l++)
         levels[l]->close(levels[l]);
     return failed;

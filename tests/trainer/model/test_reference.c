@@ -4,17 +4,10 @@
  * angles, rotations, softmax and loss were computed in double too. Weights, inputs and the probe vectors are made here
  * by the same formulas, whose numbers are exact in float. A gradient is given by its norm and its product with a probe
  * vector; a norm alone would not see that elements have changed places. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/json.h"
 #include "reference/step.h"
 #include "tests/trainer/made.h"
+#include "tests/unit.h"
 #include "trainer/optim/optimizer.h"
 
 #define TENSORS_MAX 128
@@ -187,12 +180,11 @@ static void check_case(const char *name, const json_t *golden, const json_t *ent
     forget_drawn();
 }
 
-static void reference_is_transformers_modern_bert(void **state)
+TEST(reference_is_transformers_modern_bert)
 {
     struct error err;
     json_t *golden, *entry;
     const char *name;
-    (void)state;
     assert_int_equal(json_read(SOURCE_DIR "/tests/golden/modern.json", 1u << 20, ERR_INPUT, &golden, &err), 0);
     json_object_foreach(json_object_get(golden, "cases"), name, entry) check_case(name, golden, entry);
     assert_int_equal(json_object_size(json_object_get(golden, "cases")), 13);
@@ -235,7 +227,7 @@ static void draw_values(struct ours *ours, uint64_t seed)
         }
 }
 
-static void check_gradients(const struct ours *ours, const double *gradients)
+static void check_gradients(const struct ours *ours, const double *gradients, double most)
 {
     for (size_t i = 0; i < ours->params->count; i++) {
         const struct param *param = &ours->params->items[i];
@@ -244,7 +236,7 @@ static void check_gradients(const struct ours *ours, const double *gradients)
             square += ours->gradient[at] * ours->gradient[at];
             error = fmax(error, fabs(ours->gradient[at] - gradients[at]));
         }
-        if (!(error < 1e-12 * (1 + sqrt(square))))
+        if (!(error < most * (1 + sqrt(square))))
             fail_msg("%s: an element differs by %g, the norm is %g", param->name, error, sqrt(square));
     }
 }
@@ -296,9 +288,11 @@ static void check_model(const struct model_config *config, uint64_t seed, bool r
     const struct tensors tensors = {place_of, &ours};
     const double loss = step_loss(&shape, &tokens, &tensors);
     const double sum = made_mean(&metrics, HEAD_MASKED) + (pairs ? made_mean(&metrics, HEAD_NEXT) : 0);
-    if (!(fabs(loss - sum) < 1e-12 * loss))
+    /* The model's angles are those of base/same_math.h, whose last bit in float may differ from the C library's. */
+    const double most = shape.is_modern ? 1e-7 : 1e-12;
+    if (!(fabs(loss - sum) < most * loss))
         fail_msg("the loss is %.17g, the reference's %.17g", sum, loss);
-    check_gradients(&ours, model_gradients(model));
+    check_gradients(&ours, model_gradients(model), most);
     mem_free(ours.gradient);
     made_batch_release(&batch);
     made_batch_release(&whole);
@@ -306,7 +300,7 @@ static void check_model(const struct model_config *config, uint64_t seed, bool r
     ops->close(ops);
 }
 
-static void bert_is_the_reference(void **state)
+TEST(bert_is_the_reference)
 {
     struct model_config config = {
         .layers = 2,
@@ -320,7 +314,6 @@ static void bert_is_the_reference(void **state)
         .norm_epsilon = 1e-12,
         .initializer_range = 0.02,
     };
-    (void)state;
     for (uint64_t seed = 1; seed <= 4; seed++) {
         config.gelu = seed % 2 ? GELU_TANH : GELU_ERF;
         config.layers = (int32_t)(seed % 3 + 1);
@@ -331,10 +324,9 @@ static void bert_is_the_reference(void **state)
 
 /* With and without each kind of tensor, layers of all kinds, windows that cut nothing and that cut sequences of more
  * than one block. */
-static void modern_bert_is_the_reference(void **state)
+TEST(modern_bert_is_the_reference)
 {
     struct model_config config;
-    (void)state;
     for (uint64_t seed = 1; seed <= 8; seed++) {
         assert_int_equal(model_config_named("modern-base", &config), 0);
         config.layers = (int32_t)(seed % 4 + 1);
@@ -384,11 +376,10 @@ static float *step_at(enum precision precision, enum cpu_level level, const stru
 }
 
 /* With dropout: its lanes are named by position, whichever keys a block of queries is multiplied with. */
-static void modern_bert_is_close_at_every_level(void **state)
+TEST(modern_bert_is_close_at_every_level)
 {
     struct model_config config;
     double exact, loss;
-    (void)state;
     assert_int_equal(model_config_named("modern-mini", &config), 0);
     config.layers = 3;
     config.hidden = 64;
@@ -474,21 +465,8 @@ static void check_updates(const char *type)
     ops->close(ops);
 }
 
-static void updates_are_the_references(void **state)
+TEST(updates_are_the_references)
 {
-    (void)state;
     check_updates("Adam");
     check_updates("Lamb");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reference_is_transformers_modern_bert),
-        cmocka_unit_test(bert_is_the_reference),
-        cmocka_unit_test(modern_bert_is_the_reference),
-        cmocka_unit_test(modern_bert_is_close_at_every_level),
-        cmocka_unit_test(updates_are_the_references),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

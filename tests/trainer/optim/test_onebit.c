@@ -4,19 +4,9 @@
  *     trainer_onebit SIZE GROUP STEPS COUNT…   tensors of COUNT elements; floats on stdin: p, v, then for each step and
  *                                              process its gradients; on stdout, for each step and process, bits and
  *                                              alphas sent; bits and sigmas of all; then p and m */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/file.h"
 #include "base/mem.h"
+#include "tests/unit.h"
 #include "trainer/cpu/cpu_backend.h"
 #include "trainer/keep/errors.h"
 #include "trainer/keep/safetensors.h"
@@ -125,9 +115,8 @@ static void close_to(float is, double wanted)
 
 /* Two rounds of DeepSpeed's compressed all-reduce of 16 numbers in each of two processes. With beta1 = 0, the gradients
  * become m_i. */
-static void group_is_deepspeeds(void **state)
+TEST(group_is_deepspeeds)
 {
-    (void)state;
     struct processes t;
     float own[2][16], *gradients[2] = {own[0], own[1]};
     open_processes(&t, 2, true, 1, (const size_t[]){16});
@@ -161,9 +150,8 @@ static void group_is_deepspeeds(void **state)
 }
 
 /* Padded to a multiple of N lcm(8, N), in equal parts. */
-static void groups_are_padded(void **state)
+TEST(groups_are_padded)
 {
-    (void)state;
     const struct {
         uint32_t size;
         size_t count, padded;
@@ -180,9 +168,8 @@ static void groups_are_padded(void **state)
 
 /* Every chunk is served once and undivided, and parts are as equal as chunks allow. */
 /* What a checkpoint keeps of the errors has every element, but no padding, which depends on the processes. */
-static void all_errors_but_no_padding_are_kept(void **state)
+TEST(all_errors_but_no_padding_are_kept)
 {
-    (void)state;
     const size_t counts[] = {PARAM_CHUNK + 5, 7, 3};
     struct error err;
     struct params table;
@@ -201,9 +188,8 @@ static void all_errors_but_no_padding_are_kept(void **state)
 }
 
 /* Errors of another length are not this run's. */
-static void errors_have_their_length(void **state)
+TEST(errors_have_their_length)
 {
-    (void)state;
     char directory[] = "/tmp/trainer-onebit-XXXXXX", command[64];
     const float values[4] = {1, 2, 3, 4};
     float worker[4] = {0}, server[4] = {0};
@@ -225,9 +211,8 @@ static void errors_have_their_length(void **state)
     mem_free(path);
 }
 
-static void chunks_have_one_server(void **state)
+TEST(chunks_have_one_server)
 {
-    (void)state;
     const size_t counts[] = {3 * PARAM_CHUNK + 7, 5, 2 * PARAM_CHUNK, 100};
     for (uint32_t size = 1; size < 12; size++) {
         struct processes t;
@@ -244,9 +229,8 @@ static void chunks_have_one_server(void **state)
 }
 
 /* A zero is sent as plus, with minus the scale as its error, as DeepSpeed's sign().add(1).bool() does. */
-static void zero_is_sent_as_plus(void **state)
+TEST(zero_is_sent_as_plus)
 {
-    (void)state;
     struct processes t;
     float own[16], *gradients[1] = {own};
     open_processes(&t, 1, true, 1, (const size_t[]){16});
@@ -266,9 +250,8 @@ static void zero_is_sent_as_plus(void **state)
 
 /* A parameter without a gradient until the second moments freeze does not change, even if it gets gradients later; it
  * has no error and does not change the scale of others. */
-static void what_has_no_gradient_stays(void **state)
+TEST(what_has_no_gradient_stays)
 {
-    (void)state;
     for (int group = 0; group < 2; group++) {
         struct processes t;
         float own[2][40], *gradients[2] = {own[0], own[1]};
@@ -298,9 +281,8 @@ static void what_has_no_gradient_stays(void **state)
 }
 
 /* Errors are 0 after a chunk's last element, so that the bits sent for padding never vary. */
-static void padding_has_no_errors(void **state)
+TEST(padding_has_no_errors)
 {
-    (void)state;
     const size_t counts[] = {PARAM_CHUNK + 5, 7, 3};
     for (uint32_t size = 1; size <= 3; size++) {
         struct processes t;
@@ -383,15 +365,5 @@ static int simulate(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(group_is_deepspeeds),
-        cmocka_unit_test(groups_are_padded),
-        cmocka_unit_test(all_errors_but_no_padding_are_kept),
-        cmocka_unit_test(errors_have_their_length),
-        cmocka_unit_test(chunks_have_one_server),
-        cmocka_unit_test(zero_is_sent_as_plus),
-        cmocka_unit_test(what_has_no_gradient_stays),
-        cmocka_unit_test(padding_has_no_errors),
-    };
-    return argc > 4 ? simulate(argc, argv) : cmocka_run_group_tests(tests, NULL, NULL);
+    return argc > 4 ? simulate(argc, argv) : unit_run();
 }

@@ -1,16 +1,6 @@
 /* Optimizers, schedules, clipping and the loss scale against precomputed numbers in double. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/trainer/made.h"
+#include "tests/unit.h"
 #include "trainer/optim/freeze.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/scaler.h"
@@ -67,9 +57,8 @@ static void check_update(struct optimizer optimizer, const double expected[3])
     }
 }
 
-static void one_update_gives_the_golden_numbers(void **state)
+TEST(one_update_gives_the_golden_numbers)
 {
-    (void)state;
     struct optimizer changed = *plain("Adam");
     check_update(changed, (const double[]){.9989900000999999, -1.99898000005, 2.998970000025});
     check_update(*plain("FusedAdam"), (const double[]){.9968277323398, -1.9968177273398238, 2.9968077248398295});
@@ -223,9 +212,8 @@ static size_t type_index(const struct optimizer_type *type)
     return i;
 }
 
-static void every_formula_gives_the_scripts_numbers(void **state)
+TEST(every_formula_gives_the_scripts_numbers)
 {
-    (void)state;
     FILE *file = fopen(SOURCE_DIR "/tests/golden/optimizers.txt", "r");
     assert_non_null(file);
     struct trial trial = {.ops = made_ops(PRECISION_FP64, CPU_BASE, 1)};
@@ -342,9 +330,8 @@ static double muon_error(const struct muon_case *c, enum precision precision, en
 
 /* In double, the numbers of PyTorch. In bf16, at most twice the error of PyTorch's bf16, because PyTorch rounds a
  * product and its addend once, and we round twice. */
-static void muon_is_pytorchs(void **state)
+TEST(muon_is_pytorchs)
 {
-    (void)state;
     int cases = 0;
     FILE *file = fopen(SOURCE_DIR "/tests/golden/muon.txt", "r");
     assert_non_null(file);
@@ -372,9 +359,8 @@ static void muon_is_pytorchs(void **state)
 /* ---- bits ---- */
 
 /* Every optimizer in float: the same bits from one thread and from three, and with same_bits at every level. */
-static void bits_do_not_depend_on_threads_or_levels(void **state)
+TEST(bits_do_not_depend_on_threads_or_levels)
 {
-    (void)state;
     const struct optimizer_type *type;
     for (size_t at = 0; (type = optimizer_type_at(at)); at++) {
         float *p[2 + CPU_LEVELS] = {NULL};
@@ -492,9 +478,8 @@ static void update_in_parts(const struct optimizer *optimizer, const struct ops 
 }
 
 /* Three updates by every optimizer, whole and in parts, from the same numbers: the bits are equal. */
-static void parts_give_the_bits_of_the_whole(void **state)
+TEST(parts_give_the_bits_of_the_whole)
 {
-    (void)state;
     const struct optimizer_type *type;
     struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 2);
     for (size_t at = 0; (type = optimizer_type_at(at)); at++) {
@@ -556,9 +541,8 @@ static void assert_option(const struct opt_program *program, const char *option,
 }
 
 /* The row of each kind names this kind, the command line's choice of that name selects it, and its record names it. */
-static void every_kind_has_its_row(void **state)
+TEST(every_kind_has_its_row)
 {
-    (void)state;
     const struct opt_program program = options_program();
     for (int kind = 0; kind < OPTIMIZER_KINDS; kind++) {
         const struct optimizer_facts *facts = &optimizer_kinds[kind];
@@ -592,9 +576,8 @@ static struct step_record record_of(const struct ops *ops, const struct update_w
     return *work->record;
 }
 
-static void norm_is_that_of_all_parameters(void **state)
+TEST(norm_is_that_of_all_parameters)
 {
-    (void)state;
     struct model_config config;
     assert_int_equal(model_config_named("tiny", &config), 0);
     config.vocabulary = 1000;
@@ -639,9 +622,8 @@ static double clip_factor(double norm, double norm_max, double loss_scale)
     return record.factor;
 }
 
-static void clipping_scales_down_only(void **state)
+TEST(clipping_scales_down_only)
 {
-    (void)state;
     assert_true(clip_factor(0.5, 1, 1) == 1);
     assert_true(clip_factor(5, 0, 1) == 1);
     assert_true(fabs(clip_factor(4, 1, 1) - 1 / 4.000001) < 1e-15);
@@ -699,9 +681,8 @@ static bool changes(struct held *held, const struct optimizer *optimizer, uint64
     return changed;
 }
 
-static void non_finite_steps_change_nothing(void **state)
+TEST(non_finite_steps_change_nothing)
 {
-    (void)state;
     const double lost[STEP_SUMS] = {1, 2, (double)NAN, 3};
     const struct optimizer_type *type;
     for (size_t at = 0; (type = optimizer_type_at(at)); at++) {
@@ -732,9 +713,8 @@ static double rate_at(enum schedule_kind kind, double warmup, uint64_t steps, ui
     return schedule_rate(&schedule, update);
 }
 
-static void our_schedules_end_well(void **state)
+TEST(our_schedules_end_well)
 {
-    (void)state;
     assert_true(fabs(rate_at(SCHEDULE_LINEAR, 0.1, 1000, 1) - 0.02) < 1e-15); /* counted from 1, so the first rate is
                                                                                * not 0 */
     assert_true(fabs(rate_at(SCHEDULE_LINEAR, 100, 1000, 50) - 1) < 1e-15);   /* a warm-up in steps */
@@ -757,9 +737,8 @@ static void our_schedules_end_well(void **state)
 
 /* The second moments of 1-bit Adam freeze after the given update, or when their norm stops changing, which is not
  * checked during warm-up. */
-static void moments_freeze_when_they_stop_changing(void **state)
+TEST(moments_freeze_when_they_stop_changing)
 {
-    (void)state;
     struct optimizer named = optimizer_kinds[OPTIMIZER_ONEBIT].type.optimizer, waits = named;
     const struct schedule schedule = {.kind = SCHEDULE_CONSTANT, .rate = 1, .warmup = 2500, .steps = 100000};
     struct freeze_state freeze = {0};
@@ -792,9 +771,8 @@ static void check_rate(const struct schedule *schedule, uint64_t update, double 
 
 /* Golden numbers, computed by hand from the original formulas; bing_bert's step n is update n + 1, DeepSpeed's index i
  * is update i + 2. */
-static void schedules_of_others_give_their_numbers(void **state)
+TEST(schedules_of_others_give_their_numbers)
 {
-    (void)state;
     struct schedule s = {.kind = SCHEDULE_BING_LINEAR_EXP,
                          .rate = 1,
                          .warmup = 0.06,
@@ -861,9 +839,8 @@ static void schedules_of_others_give_their_numbers(void **state)
     check_rate(&s, 154999, 1.38249e-8, 1e-5);
 }
 
-static void schedules_bring_their_defaults(void **state)
+TEST(schedules_bring_their_defaults)
 {
-    (void)state;
     struct schedule s = {.rate = 3, .steps = 500};
     schedule_defaults(&s, SCHEDULE_BING_LINEAR_EXP);
     assert_true(s.total == 500 && s.warmup == 0.002 && isnan(s.decay_rate) && isnan(s.decay_step) && s.rate == 3);
@@ -874,18 +851,16 @@ static void schedules_bring_their_defaults(void **state)
     assert_null(schedule_type("warmuplr"));
 }
 
-static void rewarmup_counts_from_where_it_begins(void **state)
+TEST(rewarmup_counts_from_where_it_begins)
 {
-    (void)state;
     struct schedule s = {.rate = 1, .warmup = 10, .steps = 100}, fresh = s;
     s.begins = 40;
     for (uint64_t update = 41; update < 60; update++)
         assert_true(schedule_rate(&s, update) == schedule_rate(&fresh, update - 40));
 }
 
-static void one_cycle_moves_the_momentum(void **state)
+TEST(one_cycle_moves_the_momentum)
 {
-    (void)state;
     struct schedule s = {.steps = 100};
     double beta1 = 0, beta2 = 0;
     assert_false(schedule_momentum(&s, 1, &beta1, &beta2));
@@ -912,9 +887,8 @@ static void play(struct scaler_settings settings, const char *steps, const int *
     }
 }
 
-static void scales_halve_and_double(void **state)
+TEST(scales_halve_and_double)
 {
-    (void)state;
     struct scaler_settings plain_rule = scaler_defaults(), patient, still;
     plain_rule.window = 3;
     /* Good steps are counted from the last overflow; before any, step 3 doubles. Hysteresis is not used. */
@@ -937,9 +911,8 @@ static void scales_halve_and_double(void **state)
     play(plain_rule, "xxx", (const int[]){0, 0, 0}); /* never below the minimum */
 }
 
-static void only_the_patient_rule_gives_up(void **state)
+TEST(only_the_patient_rule_gives_up)
 {
-    (void)state;
     struct scaler_settings settings = scaler_defaults();
     settings.initial_power = 0;
     struct scaler_state scaler = scaler_begin(&settings);
@@ -948,28 +921,4 @@ static void only_the_patient_rule_gives_up(void **state)
     assert_false(scaler_exhausted(&settings, &scaler)); /* one more overflow is allowed */
     scaler_update(&settings, &scaler, 0, true);
     assert_true(scaler_exhausted(&settings, &scaler));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_has_its_row),
-        cmocka_unit_test(one_update_gives_the_golden_numbers),
-        cmocka_unit_test(every_formula_gives_the_scripts_numbers),
-        cmocka_unit_test(muon_is_pytorchs),
-        cmocka_unit_test(bits_do_not_depend_on_threads_or_levels),
-        cmocka_unit_test(parts_give_the_bits_of_the_whole),
-        cmocka_unit_test(norm_is_that_of_all_parameters),
-        cmocka_unit_test(non_finite_steps_change_nothing),
-        cmocka_unit_test(clipping_scales_down_only),
-        cmocka_unit_test(our_schedules_end_well),
-        cmocka_unit_test(moments_freeze_when_they_stop_changing),
-        cmocka_unit_test(schedules_of_others_give_their_numbers),
-        cmocka_unit_test(schedules_bring_their_defaults),
-        cmocka_unit_test(rewarmup_counts_from_where_it_begins),
-        cmocka_unit_test(one_cycle_moves_the_momentum),
-        cmocka_unit_test(scales_halve_and_double),
-        cmocka_unit_test(only_the_patient_rule_gives_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

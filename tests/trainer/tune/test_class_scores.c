@@ -1,14 +1,6 @@
 /* Scores of predictions: the numbers are those of scikit-learn 1.9 (and scipy) for the same lists. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <math.h>
-
-#include <cmocka.h>
-
 #include "base/str.h"
+#include "tests/unit.h"
 #include "trainer/tune/class_scores.h"
 #include "trainer/tune/labelled.h"
 
@@ -21,13 +13,12 @@ static void expect_number(const json_t *scores, const char *key, double expected
         fail_msg("%s is %.17g, not %.17g", key, value, expected);
 }
 
-static void classes_are_scored(void **state)
+TEST(classes_are_scored)
 {
     static const uint32_t truth[] = {0, 0, 1, 1, 1, 2, 2, 0, 1, 0, 2, 2, 1, 0};
     static const uint32_t found[] = {0, 1, 1, 1, 0, 3, 0, 0, 1, 0, 1, 0, 1, 3};
     const struct label_set set = {"table", NULL, 5, names, NULL, false};
     json_t *scores = class_scores(&set, found, truth, 14);
-    (void)state;
     expect_number(scores, "accuracy", 0.5);
     expect_number(scores, "f1_macro", 0.3181818181818182);
     expect_number(scores, "f1_micro", 0.5);
@@ -48,12 +39,11 @@ static void classes_are_scored(void **state)
 }
 
 /* Bits have room for 31 labels. */
-static void cells_of_several_labels_are_bits(void **state)
+TEST(cells_of_several_labels_are_bits)
 {
     static char texts[32][12];
     const char *many[32];
     uint32_t bits = 0;
-    (void)state;
     for (int i = 0; i < 32; i++) {
         snprintf(texts[i], sizeof texts[i], "label %02d", i);
         many[i] = texts[i];
@@ -66,12 +56,11 @@ static void cells_of_several_labels_are_bits(void **state)
     assert_false(labelled_bits(STR("label 00"), many, 32, &bits));
 }
 
-static void several_labels_are_scored(void **state)
+TEST(several_labels_are_scored)
 {
     static const uint32_t truth[] = {3, 1, 4, 8, 7, 2, 9, 0, 1, 4}, found[] = {3, 0, 5, 8, 15, 2, 6, 0, 1, 12};
     const struct label_set set = {"table", NULL, 5, names, NULL, true};
     json_t *scores = class_several_scores(&set, found, truth, 10);
-    (void)state;
     expect_number(scores, "accuracy", 0.5);
     expect_number(scores, "subset_accuracy", 0.5);
     expect_number(scores, "f1_samples", 0.6190476190476191);
@@ -86,24 +75,12 @@ static void several_labels_are_scored(void **state)
     json_decref(scores);
 }
 
-static void numbers_are_scored(void **state)
+TEST(numbers_are_scored)
 {
     static const double found[] = {1.5, 2, 3.25, 0, 4, 2, 2}, truth[] = {1, 2.5, 3, 0.5, 3.75, 2.5, 1};
     json_t *scores = class_number_scores(found, truth, 7);
-    (void)state;
     expect_number(scores, "pearson", 0.8883987191984273);
     expect_number(scores, "spearman", 0.9435641951204964);
     expect_number(scores, "rmse", 0.5509731650193397);
     json_decref(scores);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classes_are_scored),
-        cmocka_unit_test(cells_of_several_labels_are_bits),
-        cmocka_unit_test(several_labels_are_scored),
-        cmocka_unit_test(numbers_are_scored),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

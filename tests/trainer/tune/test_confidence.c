@@ -1,13 +1,6 @@
 /* Intervals of shares are those of Newcombe 1998 (table I, method 3, four digits); the others follow their formulas in
  * another way. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <math.h>
-
-#include <cmocka.h>
-
+#include "tests/unit.h"
 #include "trainer/tune/confidence.h"
 
 static void expect(struct confidence got, double low, double high, double within)
@@ -16,9 +9,8 @@ static void expect(struct confidence got, double low, double high, double within
         fail_msg("%.6g to %.6g, not %.6g to %.6g", got.low, got.high, low, high);
 }
 
-static void shares(void **state)
+TEST(shares)
 {
-    (void)state;
     expect(confidence_share(81.0 / 263, 263), 0.2553, 0.3662, 5e-5);
     expect(confidence_share(15.0 / 148, 148), 0.0624, 0.1605, 5e-5);
     expect(confidence_share(0, 20), 0.0000, 0.1611, 5e-5);
@@ -27,9 +19,8 @@ static void shares(void **state)
 }
 
 /* 30 found, 26 of them right, 40 there: 26 of 44 are in both. */
-static void f1(void **state)
+TEST(f1)
 {
-    (void)state;
     const struct confidence share = confidence_share(26.0 / 44, 44), got = confidence_f1(26, 30, 40);
     expect(got, 2 / (1 + 1 / share.low), 2 / (1 + 1 / share.high), 1e-12);
     const double value = 2 * 26.0 / 70;
@@ -37,22 +28,11 @@ static void f1(void **state)
     expect(confidence_f1(0, 5, 15), 0, 2 * 0.1611 / 1.1611, 5e-5);
 }
 
-static void correlations(void **state)
+TEST(correlations)
 {
-    (void)state;
     expect(confidence_correlation(0.5, 30, false), 0.1704, 0.7290, 5e-5);
     expect(confidence_correlation(-0.5, 30, false), -0.7290, -0.1704, 5e-5);
     expect(confidence_correlation(0, 103, true), -0.19352, 0.19352, 5e-5); /* tanh(1.96 / 10) */
     const struct confidence ranks = confidence_correlation(0.5, 30, true);
     assert_true(ranks.low < 0.1704 && ranks.high > 0.7290);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares),
-        cmocka_unit_test(f1),
-        cmocka_unit_test(correlations),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 /* GLUE tasks before and after the model: tables of text, pairs of pieces, scores. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/file.h"
+#include "tests/unit.h"
 #include "trainer/tune/glue_scores.h"
 #include "trainer/tune/glue_tasks.h"
 #include "trainer/tune/scores.h"
@@ -25,9 +18,8 @@ static bool is(struct str text, const char *expected)
 
 /* ---- tables ---- */
 
-static void rows_are_lines_and_columns_are_text(void **state)
+TEST(rows_are_lines_and_columns_are_text)
 {
-    (void)state;
     struct tsv row = tsv_begin(STR("\xef\xbb\xbf"
                                    "a\t\"b\tc\"\r\n\n\xef\xbb\xbfx\t\t\ny"));
     assert_true(tsv_next(&row));
@@ -45,9 +37,8 @@ static void rows_are_lines_and_columns_are_text(void **state)
     assert_false(tsv_next(&row));
 }
 
-static void a_row_has_more_columns_than_are_kept(void **state)
+TEST(a_row_has_more_columns_than_are_kept)
 {
-    (void)state;
     char text[300];
     for (size_t i = 0; i < 99; i++)
         memcpy(text + 2 * i, "x\t", 2);
@@ -59,9 +50,8 @@ static void a_row_has_more_columns_than_are_kept(void **state)
 
 /* ---- pairs ---- */
 
-static void the_longer_text_loses_its_end(void **state)
+TEST(the_longer_text_loses_its_end)
 {
-    (void)state;
     static const struct {
         size_t a, b, most, a_left, b_left;
     } cases[] = {{5, 5, 10, 5, 5}, {5, 5, 9, 5, 4}, {9, 2, 7, 5, 2}, {2, 9, 7, 2, 5},
@@ -73,9 +63,8 @@ static void the_longer_text_loses_its_end(void **state)
     }
 }
 
-static void a_pair_has_its_special_tokens(void **state)
+TEST(a_pair_has_its_special_tokens)
 {
-    (void)state;
     struct ids a = {0}, b = {0}, out = {0};
     for (uint32_t i = 0; i < 6; i++) {
         ids_add(&a, 10 + i);
@@ -101,9 +90,8 @@ static bool near(double a, double b)
 }
 
 /* Computed by hand: 3 true positives, 1 false positive, 2 false negatives, 4 true negatives. */
-static void classes_are_scored_as_defined(void **state)
+TEST(classes_are_scored_as_defined)
 {
-    (void)state;
     const uint32_t found[] = {1, 1, 1, 1, 0, 0, 0, 0, 0, 0}, truth[] = {1, 1, 1, 0, 1, 1, 0, 0, 0, 0};
     const uint32_t zeros[10] = {0};
     assert_true(near(score_accuracy(found, truth, 10), 0.7));
@@ -115,9 +103,8 @@ static void classes_are_scored_as_defined(void **state)
     assert_true(score_f1(zeros, zeros, 10).undefined && !score_f1(zeros, truth, 10).undefined);
 }
 
-static void correlations_are_those_of_values_and_of_ranks(void **state)
+TEST(correlations_are_those_of_values_and_of_ranks)
 {
-    (void)state;
     const double a[] = {1, 2, 3, 4}, b[] = {1, 4, 9, 16}, down[] = {8, 6, 4, 2}, ties[] = {1, 2, 2, 3},
                  flat[] = {5, 5, 5, 5};
     assert_true(near(score_pearson(a, down, 4).value, -1));
@@ -128,9 +115,8 @@ static void correlations_are_those_of_values_and_of_ranks(void **state)
     assert_true(score_pearson(a, b, 1).undefined);
 }
 
-static void equal_logits_give_the_first_class_and_an_undefined_part_no_mean(void **state)
+TEST(equal_logits_give_the_first_class_and_an_undefined_part_no_mean)
 {
-    (void)state;
     static const float logits[] = {1, 1, 2, 2};
     struct samples samples = {0};
     json_t *values = json_object(), *undefined = json_array();
@@ -148,9 +134,8 @@ static void equal_logits_give_the_first_class_and_an_undefined_part_no_mean(void
 }
 
 /* Labels as digits; the scores of always giving the commonest of them. */
-static void the_commonest_label_scores_too(void **state)
+TEST(the_commonest_label_scores_too)
 {
-    (void)state;
     static const struct {
         const char *task, *labels, *key;
         double value;
@@ -189,9 +174,8 @@ static uint64_t hash_of(uint32_t id, struct task_sample sample)
     return hash;
 }
 
-static void the_hash_of_samples_has_every_number(void **state)
+TEST(the_hash_of_samples_has_every_number)
 {
-    (void)state;
     const struct task_sample sample = {.length = 3, .a_length = 2, .token = 1, .label = 4};
     struct task_sample other[] = {sample, sample, sample, sample};
     other[0].length = 2;
@@ -203,9 +187,8 @@ static void the_hash_of_samples_has_every_number(void **state)
         assert_true(hash_of(7, other[i]) != hash_of(7, sample));
 }
 
-static void several_runs_have_mean_deviation_median_and_best(void **state)
+TEST(several_runs_have_mean_deviation_median_and_best)
 {
-    (void)state;
     const double values[] = {4, 1, 3, 8};
     json_t *spread = glue_spread(values, 4), *one = glue_spread(values, 1);
     assert_true(near(json_number_value(json_object_get(spread, "mean")), 4));
@@ -217,9 +200,16 @@ static void several_runs_have_mean_deviation_median_and_best(void **state)
     json_decref(one);
 }
 
-static void results_are_sorted_and_printed_as_python_does(void **state)
+static int clear(void **state)
 {
     (void)state;
+    unlink(FILE_NAME);
+    rmdir(FOLDER);
+    return 0;
+}
+
+TEST_WITH(results_are_sorted_and_printed_as_python_does, NULL, clear)
+{
     struct error err;
     struct buf text = {0};
     json_t *values =
@@ -233,9 +223,8 @@ static void results_are_sorted_and_printed_as_python_does(void **state)
 }
 
 /* With as many digits as the number needs: 1 to 17. */
-static void results_read_back_exactly(void **state)
+TEST_WITH(results_read_back_exactly, NULL, clear)
 {
-    (void)state;
     struct error err;
     struct buf text = {0};
     json_t *values = json_object();
@@ -284,9 +273,8 @@ static int read_rows(const char *task, const char *rows, struct glue_set *set, s
     return result;
 }
 
-static void a_task_has_its_own_columns(void **state)
+TEST_WITH(a_task_has_its_own_columns, NULL, clear)
 {
-    (void)state;
     struct glue_set set;
     struct error err;
     float number;
@@ -311,9 +299,8 @@ static void a_task_has_its_own_columns(void **state)
     glue_set_release(&set);
 }
 
-static void wrong_rows_are_named(void **state)
+TEST_WITH(wrong_rows_are_named, NULL, clear)
 {
-    (void)state;
     static const struct {
         const char *task, *rows, *words;
     } cases[] = {
@@ -341,33 +328,4 @@ static void wrong_rows_are_named(void **state)
             fail_msg("\"%s\" does not say %s", err.text, cases[i].words);
         glue_set_release(&set);
     }
-}
-
-static int clear(void **state)
-{
-    (void)state;
-    unlink(FILE_NAME);
-    rmdir(FOLDER);
-    return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_lines_and_columns_are_text),
-        cmocka_unit_test(a_row_has_more_columns_than_are_kept),
-        cmocka_unit_test(the_longer_text_loses_its_end),
-        cmocka_unit_test(a_pair_has_its_special_tokens),
-        cmocka_unit_test(classes_are_scored_as_defined),
-        cmocka_unit_test(correlations_are_those_of_values_and_of_ranks),
-        cmocka_unit_test(equal_logits_give_the_first_class_and_an_undefined_part_no_mean),
-        cmocka_unit_test(the_commonest_label_scores_too),
-        cmocka_unit_test(the_hash_of_samples_has_every_number),
-        cmocka_unit_test(several_runs_have_mean_deviation_median_and_best),
-        cmocka_unit_test_teardown(results_are_sorted_and_printed_as_python_does, clear),
-        cmocka_unit_test_teardown(results_read_back_exactly, clear),
-        cmocka_unit_test_teardown(a_task_has_its_own_columns, clear),
-        cmocka_unit_test_teardown(wrong_rows_are_named, clear),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,6 @@
 /* Which heads of other models are taken for a task, by the names in their config.json, and what becomes of the rows. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/mem.h"
+#include "tests/unit.h"
 #include "trainer/keep/head_choice.h"
 #include "trainer/tune/labels.h"
 
@@ -122,9 +115,8 @@ static void expect(const struct a_case *c, const struct head_choice *choice)
         fail_msg("%s of %s: \"%s\" is not \"%s\"", c->task, c->config, choice->why, c->why);
 }
 
-static void names_decide_about_a_head(void **state)
+TEST(names_decide_about_a_head)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct head_choice choice;
         json_t *config = json_loads(cases[i].config, 0, NULL);
@@ -138,13 +130,12 @@ static void names_decide_about_a_head(void **state)
 }
 
 /* A table of the user's has names of its own; numbers as names mean nothing elsewhere. */
-static void a_table_takes_a_head_by_its_names(void **state)
+TEST(a_table_takes_a_head_by_its_names)
 {
     static const char *const names[] = {"bug", "praise", "question"}, *const numbers[] = {"1", "2"};
     const struct label_set set = {"the table", NULL, 3, names, NULL, false},
                            stars = {"the table", NULL, 2, numbers, NULL, false};
     struct head_choice choice;
-    (void)state;
     json_t *config = json_loads("{\"architectures\":[\"BertForSequenceClassification\"],"
                                 "\"id2label\":{\"0\":\"Question\",\"1\":\"bug\",\"2\":\"praise\"}}",
                                 0, NULL);
@@ -167,7 +158,7 @@ static void a_table_takes_a_head_by_its_names(void **state)
     json_decref(config);
 }
 
-static void thousands_of_labels_are_found_by_name(void **state)
+TEST(thousands_of_labels_are_found_by_name)
 {
     enum { COUNT = 5000 };
     static char texts[COUNT][LABEL_NAME_SIZE];
@@ -175,7 +166,6 @@ static void thousands_of_labels_are_found_by_name(void **state)
     const struct label_set set = {"the table", NULL, COUNT, names, NULL, false};
     struct head_choice choice;
     json_t *labels = json_object(), *config = json_pack("{s:o}", "id2label", labels);
-    (void)state;
     for (int i = 0; i < COUNT; i++) {
         char key[12];
         snprintf(key, sizeof key, "%d", COUNT - 1 - i);
@@ -202,9 +192,8 @@ static bool keeps_spans(const char *text)
     return !choice.drawn;
 }
 
-static void a_head_for_questions_is_that_of_its_class(void **state)
+TEST(a_head_for_questions_is_that_of_its_class)
 {
-    (void)state;
     assert_true(keeps_spans("{\"architectures\":[\"BertForQuestionAnswering\"]}"));
     assert_true(keeps_spans("{\"architectures\":[\"RobertaPreLayerNormForQuestionAnswering\"]}"));
     assert_true(keeps_spans("{}"));
@@ -212,9 +201,8 @@ static void a_head_for_questions_is_that_of_its_class(void **state)
     assert_false(keeps_spans("{\"architectures\":[\"BertForPreTraining\"]}"));
 }
 
-static void a_task_is_found_by_name_or_by_its_labels(void **state)
+TEST(a_task_is_found_by_name_or_by_its_labels)
 {
-    (void)state;
     static const struct {
         const char *config, *tasks;
     } models[] = {
@@ -242,9 +230,8 @@ static void a_task_is_found_by_name_or_by_its_labels(void **state)
 
 /* ---- rows ---- */
 
-static void rows_are_moved_or_drawn_and_nothing_else(void **state)
+TEST(rows_are_moved_or_drawn_and_nothing_else)
 {
-    (void)state;
     struct model_config config;
     struct params params;
     assert_int_equal(model_config_named("tiny", &config), 0);
@@ -282,9 +269,8 @@ static void rows_are_moved_or_drawn_and_nothing_else(void **state)
 }
 
 /* A head is told of once: in the note about the choice, or in the lists. */
-static void a_head_is_told_of_once(void **state)
+TEST(a_head_is_told_of_once)
 {
-    (void)state;
     static const struct {
         struct head_choice choice;
         const char *drawn, *unused, *misshapen;
@@ -315,18 +301,4 @@ static void a_head_is_told_of_once(void **state)
         assert_string_equal(buf_text(&report.unused), reports[i].unused_left);
         names_report_release(&report);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_decide_about_a_head),
-        cmocka_unit_test(a_table_takes_a_head_by_its_names),
-        cmocka_unit_test(thousands_of_labels_are_found_by_name),
-        cmocka_unit_test(a_head_for_questions_is_that_of_its_class),
-        cmocka_unit_test(a_task_is_found_by_name_or_by_its_labels),
-        cmocka_unit_test(a_head_is_told_of_once),
-        cmocka_unit_test(rows_are_moved_or_drawn_and_nothing_else),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

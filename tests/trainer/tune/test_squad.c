@@ -1,15 +1,7 @@
 /* Questions to windows, logits to answers, answers to scores: one case for each rule. tests/flow/tasks_like_hf.py
  * compares thousands of them with transformers. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "base/file.h"
+#include "tests/unit.h"
 #include "trainer/tune/answers.h"
 #include "trainer/tune/squad_scores.h"
 #include "trainer/tune/squad_windows.h"
@@ -58,9 +50,8 @@ static void release(struct text *text, struct squad_file *file, struct squad_fea
 
 static const struct squad_limits limits = {11, 3, 64}; /* 6 pieces of context per window */
 
-static void a_long_context_has_several_windows(void **state)
+TEST(a_long_context_has_several_windows)
 {
-    (void)state;
     struct text text;
     struct squad_file file;
     struct squad_features f;
@@ -81,9 +72,8 @@ static void a_long_context_has_several_windows(void **state)
 }
 
 /* An answer that ends one piece after a window is not in that window. */
-static void an_answer_across_a_border_is_in_one_window(void **state)
+TEST(an_answer_across_a_border_is_in_one_window)
 {
-    (void)state;
     struct text text;
     struct squad_file file;
     struct squad_features f;
@@ -99,18 +89,16 @@ static void an_answer_across_a_border_is_in_one_window(void **state)
 
 /* A window's score for a piece is its context on the shorter side plus 0.01 times the window's length. Piece 190 has 59
  * pieces to its right in the first window, and 60 to its left in the second, which is 125 shorter. */
-static void a_long_window_is_better_than_a_short_one(void **state)
+TEST(a_long_window_is_better_than_a_short_one)
 {
-    (void)state;
     struct squad_window windows[] = {{.start = 0, .length = 250}, {.start = 130, .length = 125}};
     const struct squad_feature f = {.windows = windows, .window_count = 2};
     assert_true(squad_is_best_window(&f, 0, 190) && !squad_is_best_window(&f, 1, 190));
     assert_true(squad_is_best_window(&f, 1, 191) && !squad_is_best_window(&f, 0, 191));
 }
 
-static void an_answer_is_narrowed_to_its_own_pieces(void **state)
+TEST(an_answer_is_narrowed_to_its_own_pieces)
 {
-    (void)state;
     struct text text;
     struct squad_file file;
     struct squad_features f;
@@ -143,9 +131,8 @@ static void check_original(const char *pieces, const char *original, bool cased,
     text_close(&text);
 }
 
-static void answers_are_stretches_of_the_original(void **state)
+TEST(answers_are_stretches_of_the_original)
 {
-    (void)state;
     check_original("steve smith", "Steve Smith's", false, "Steve Smith");
     check_original("b", "(B),", false, "B");
     check_original("cafe", "Caf\xc3\xa9", false, "Caf\xc3\xa9");
@@ -166,9 +153,8 @@ static struct window_logits window(const void *context, uint32_t sample)
     return (struct window_logits){given[sample].begin, given[sample].end, 1, 9};
 }
 
-static void the_best_spans_become_text_once(void **state)
+TEST(the_best_spans_become_text_once)
 {
-    (void)state;
     struct text text;
     struct squad_file file;
     struct squad_features f;
@@ -204,9 +190,8 @@ static void the_best_spans_become_text_once(void **state)
 
 /* ---- scores ---- */
 
-static void texts_are_compared_without_articles_case_and_punctuation(void **state)
+TEST(texts_are_compared_without_articles_case_and_punctuation)
 {
-    (void)state;
     static const struct {
         const char *a, *b;
         bool equal;
@@ -224,9 +209,8 @@ static void texts_are_compared_without_articles_case_and_punctuation(void **stat
         assert_true((squad_exact(str_of(cases[i].a), str_of(cases[i].b)) == 1) == cases[i].equal);
 }
 
-static void f1_counts_common_words(void **state)
+TEST(f1_counts_common_words)
 {
-    (void)state;
     assert_true(fabs(squad_f1(STR("x y z"), STR("y z w v"), false) - 2 * (2.0 / 3) * 0.5 / (2.0 / 3 + 0.5)) < 1e-12);
     assert_true(fabs(squad_f1(STR("x x"), STR("x"), false) - 2.0 / 3) < 1e-12);
     assert_true(fabs(squad_f1(STR("x"), STR("x x"), false) - 2.0 / 3) < 1e-12);
@@ -235,9 +219,8 @@ static void f1_counts_common_words(void **state)
 }
 
 /* A threshold of -2 admits the right answer; one of -1 also admits a wrong one, which does not change the score. */
-static void the_first_of_equal_thresholds_is_the_best(void **state)
+TEST(the_first_of_equal_thresholds_is_the_best)
 {
-    (void)state;
     static const char questions[] =
         "{\"version\": \"v2.0\", \"data\": [{\"paragraphs\": [{\"context\": \"a b c\", \"qas\": ["
         "{\"id\": \"none\", \"question\": \"a?\", \"is_impossible\": true, "
@@ -286,9 +269,8 @@ static enum error_kind read_bytes(const char *bytes, size_t size, struct error *
     return kind;
 }
 
-static void a_file_that_is_cut_anywhere_is_refused(void **state)
+TEST(a_file_that_is_cut_anywhere_is_refused)
 {
-    (void)state;
     struct error err;
     assert_int_equal(read_bytes(whole, sizeof whole - 1, &err), ERR_NONE);
     for (size_t size = 0; size < sizeof whole - 1; size++)
@@ -320,9 +302,8 @@ static void refused_with(const char *from, const char *to, const char *words)
 }
 
 /* The id of the second question as it is written in the file, and as it is read. */
-static void numbers_are_ids_too(void **state)
+TEST(numbers_are_ids_too)
 {
-    (void)state;
     static const char *const ids[][2] = {
         {"17", "17"}, {"0", "0"}, {"-5", "-5"}, {"9223372036854775807", "9223372036854775807"}, {"\"1e3\"", "1e3"}};
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
@@ -343,9 +324,8 @@ static void numbers_are_ids_too(void **state)
     }
 }
 
-static void odd_files_are_refused_by_name(void **state)
+TEST(odd_files_are_refused_by_name)
 {
-    (void)state;
     refused_with(
         "\"one\", \"question\": \"a?\", \"answers\": [{\"text\": \"b\", \"answer_start\": 4}]}, {\"id\": \"two\"",
         "\"7\", \"question\": \"a?\", \"answers\": []}, {\"id\": 7", "7 occurs twice");
@@ -384,23 +364,4 @@ static void odd_files_are_refused_by_name(void **state)
     buf_add_byte(&deep, '}');
     assert_int_equal(read_bytes(deep.data, deep.size, &err), ERR_INPUT);
     buf_release(&deep);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_long_context_has_several_windows),
-        cmocka_unit_test(an_answer_across_a_border_is_in_one_window),
-        cmocka_unit_test(a_long_window_is_better_than_a_short_one),
-        cmocka_unit_test(an_answer_is_narrowed_to_its_own_pieces),
-        cmocka_unit_test(answers_are_stretches_of_the_original),
-        cmocka_unit_test(the_best_spans_become_text_once),
-        cmocka_unit_test(texts_are_compared_without_articles_case_and_punctuation),
-        cmocka_unit_test(f1_counts_common_words),
-        cmocka_unit_test(the_first_of_equal_thresholds_is_the_best),
-        cmocka_unit_test(a_file_that_is_cut_anywhere_is_refused),
-        cmocka_unit_test(numbers_are_ids_too),
-        cmocka_unit_test(odd_files_are_refused_by_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,8 @@
 /* Words with tags: files, windows of long sentences, and scores, whose numbers are those of seqeval 1.2 for the same
  * lists. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "base/file.h"
 #include "base/mem.h"
+#include "tests/unit.h"
 #include "trainer/tune/corpus.h"
 #include "trainer/tune/span_scores.h"
 
@@ -48,10 +38,9 @@ static void expect_number(const json_t *scores, const char *key, double expected
         fail_msg("%s is %.17g, not %.17g", key, value, expected);
 }
 
-static void spans_are_scored(void **state)
+TEST(spans_are_scored)
 {
     struct tags truth, found;
-    (void)state;
     take(&truth, "L-A I-B | I-B L-A | U-C L-A O L-A | S-B | I-B I-A I-A | S-B I-B I-B S-B E-A U-C | "
                  "B-A I-A U-C B-A I-B E-A O | O B-A L-A O B-B O | B-B S-B L-A E-A E-A E-A L-A | B-A I-B O O | "
                  "S-B I-A | U-C E-A U-C");
@@ -104,11 +93,10 @@ static const char *read_all(const char *text, const char *column, bool wanted)
 
 #define UD(id, form, upos) id "\t" form "\tlemma\t" upos "\tX\t_\t0\troot\t_\t_\n"
 
-static void files_are_read(void **state)
+TEST(files_are_read)
 {
     static const char ud[] = "# text = a\n" UD("1-2", "it's", "_") UD("1", "it", "PRON") UD("2", "'s", "AUX")
         UD("2.1", "e", "X") "\n# end\n";
-    (void)state;
     assert_string_equal(read_all("-DOCSTART- -X- O\n\nEU NNP B-ORG\nis  VB O\n\nx O", NULL, true),
                         "1:;3:EU/B-ORG is/O;6:x/O;");
     assert_string_equal(read_all("EU NNP B-ORG\r\n", "2", true), "1:EU/NNP;");
@@ -127,13 +115,4 @@ static void files_are_read(void **state)
     assert_string_equal(read_all("{\"tokens\":[\"a\"],\"tags\":[]}\n", NULL, true), "!");
     assert_string_equal(read_all("a O\n", "seven", true), "!");
     assert_int_equal(error.kind, ERR_USAGE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spans_are_scored),
-        cmocka_unit_test(files_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

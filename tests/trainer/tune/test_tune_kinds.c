@@ -1,16 +1,8 @@
 /* What every row of tune_kinds must have, and that the options and the recorded names of its tasks agree with it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "tests/unit.h"
 #include "trainer/model/head.h"
 #include "trainer/options.h"
 #include "trainer/tune/tune_kinds.h"
@@ -21,10 +13,9 @@
             fail_msg("%s: %s", kind->verb ? kind->verb : "?", #condition);                                             \
     while (0)
 
-static void rows_are_complete(void **state)
+TEST(rows_are_complete)
 {
     const struct settings settings = {0};
-    (void)state;
     for (size_t i = 0; tune_kinds[i]; i++) {
         const struct tune_kind *kind = tune_kinds[i];
         expect(kind->verb && kind->tasks && kind->seq && kind->batch);
@@ -85,9 +76,8 @@ static void task_is_found(const struct tune_kind *kind, const char *name)
     expect(strstr(row_of(&program, "task", "eval")->help, name));
 }
 
-static void tasks_are_found(void **state)
+TEST(tasks_are_found)
 {
-    (void)state;
     for (size_t i = 0; tune_kinds[i]; i++)
         each_task(tune_kinds[i], task_is_found);
     assert_null(tune_task_named("no such task").kind);
@@ -98,9 +88,8 @@ static void tasks_are_found(void **state)
     assert_string_equal(tune_task_recorded("glue squad").name, "squad");
 }
 
-static void tasks_that_fit_exist(void **state)
+TEST(tasks_that_fit_exist)
 {
-    (void)state;
     for (size_t i = 0; tune_kinds[i]; i++) {
         const struct tune_kind *kind = tune_kinds[i];
         const char *names[TUNE_TASKS_MAX];
@@ -113,10 +102,9 @@ static void tasks_that_fit_exist(void **state)
     }
 }
 
-static void options_agree(void **state)
+TEST(options_agree)
 {
     const struct opt_program program = options_program();
-    (void)state;
     for (size_t i = 0; tune_kinds[i]; i++) {
         const struct tune_kind *kind = tune_kinds[i];
         const struct opt_verb *verb = verb_of(&program, kind->verb);
@@ -130,15 +118,4 @@ static void options_agree(void **state)
         for (const char *const *option = kind->options; *option; option++)
             expect(row_of(&program, *option, kind->verb) && row_of(&program, *option, "eval"));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_complete),
-        cmocka_unit_test(tasks_are_found),
-        cmocka_unit_test(tasks_that_fit_exist),
-        cmocka_unit_test(options_agree),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

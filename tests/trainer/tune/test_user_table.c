@@ -1,15 +1,6 @@
 /* Tables of the user, and which of their columns are meant. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "base/file.h"
+#include "tests/unit.h"
 #include "trainer/tune/columns.h"
 
 static struct error error;
@@ -44,7 +35,7 @@ static const char *read_all(const char *text)
     return out;
 }
 
-static void tables_are_read(void **state)
+TEST(tables_are_read)
 {
     static const char *const cases[][2] = {
         {"a,b\n1,2\n", "a|b;2:1|2"},
@@ -67,25 +58,22 @@ static void tables_are_read(void **state)
          "a",
          "!"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(read_all(cases[i][0]), cases[i][1]);
 }
 
-static void errors_name_the_line(void **state)
+TEST(errors_name_the_line)
 {
-    (void)state;
     read_all("a,b\n1,2\n3,\"4\n5,6\n");
     assert_non_null(strstr(error.text, "line 3: the quotation mark"));
     read_all("a,b\n\"1\n1\",2\n3\n");
     assert_non_null(strstr(error.text, "line 4 has 1 column, the header has 2 columns"));
 }
 
-static void records_are_kept_as_they_are(void **state)
+TEST(records_are_kept_as_they_are)
 {
     struct table table;
     const char *text = "a;b\r\n\"x\r\ny\";2\r\n3;4";
-    (void)state;
     assert_int_equal(open_table(&table, text, strlen(text)), 0);
     assert_string_equal(table.end, "\r\n");
     assert_int_equal(table_next(&table, err), 1);
@@ -112,10 +100,9 @@ static const char *choose(const char *header, const struct column_names *names, 
     return result < 0 ? "!" : out;
 }
 
-static void columns_are_guessed_where_one_is_sensible(void **state)
+TEST(columns_are_guessed_where_one_is_sensible)
 {
     const struct column_names none = {NULL, NULL, NULL};
-    (void)state;
     assert_string_equal(choose("text,label\n", &none, true), "0 -1 1");
     assert_string_equal(choose("id,Category,Body\n", &none, true), "2 -1 1");
     assert_string_equal(choose("sentence2,sentence1,label\n", &none, true), "1 0 2");
@@ -129,15 +116,4 @@ static void columns_are_guessed_where_one_is_sensible(void **state)
     assert_string_equal(choose("text,label\n", &(struct column_names){"txt", NULL, NULL}, true), "!");
     assert_int_equal(error.kind, ERR_USAGE);
     assert_non_null(strstr(error.hint, "\"text\""));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tables_are_read),
-        cmocka_unit_test(errors_name_the_line),
-        cmocka_unit_test(records_are_kept_as_they_are),
-        cmocka_unit_test(columns_are_guessed_where_one_is_sensible),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,5 @@
 /* Which model and how many steps a plan proposes, for sizes of data and speeds of machines. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <string.h>
-
+#include "tests/unit.h"
 #include "trainer/verbs/choice.h"
 
 #define MODELS 6
@@ -37,7 +30,7 @@ static struct choice_made choose(const struct machine *machine, const struct cho
     return choices[choice_best(choices, count)];
 }
 
-static void every_size_of_data_gets_a_model(void **state)
+TEST(every_size_of_data_gets_a_model)
 {
     static const struct {
         const char *data;
@@ -65,7 +58,6 @@ static void every_size_of_data_gets_a_model(void **state)
         {"all of a large wiki", 40e6, 110, &laptop, DAY, "mini", 28000, 256, CHOICE_BY_TIME, 1},
         {"all of a large wiki, on a GPU", 40e6, 110, &gpu, DAY, "large", 570000, 256, CHOICE_BY_TIME, 1},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *name;
         const struct choice_limits limits = {
@@ -81,10 +73,9 @@ static void every_size_of_data_gets_a_model(void **state)
 }
 
 /* Given steps and batches stay; a model that cannot finish them in time is not chosen. */
-static void what_is_given_stays(void **state)
+TEST(what_is_given_stays)
 {
     const char *name;
-    (void)state;
     struct choice_limits limits = {.samples = 2e6, .length = 110, .epochs = 40, .seconds = DAY, .steps = 20000};
     struct choice_made choice = choose(&laptop, &limits, &name);
     assert_string_equal(name, "mini");
@@ -103,11 +94,10 @@ static void what_is_given_stays(void **state)
 }
 
 /* Forty epochs count as fifteen; the first counts in full; more never count less. */
-static void repeated_tokens_count_less(void **state)
+TEST(repeated_tokens_count_less)
 {
     const struct choice_model model = {"x", 2000, 1000, 1e-9, 0};
     double before = 0;
-    (void)state;
     for (double epochs = 0.25; epochs <= 64; epochs *= 2) {
         const struct choice_limits limits = {
             .samples = 64000, .length = 1, .epochs = epochs, .seconds = DAY, .batch = 1};
@@ -119,14 +109,4 @@ static void repeated_tokens_count_less(void **state)
         before = choice.each;
     }
     assert_true(before < 64 * 16.0 && before > 64 * 15.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_size_of_data_gets_a_model),
-        cmocka_unit_test(what_is_given_stays),
-        cmocka_unit_test(repeated_tokens_count_less),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,7 @@ static void put(const struct fixture *f, const char *name, const char *text)
 }
 
 /* Every kind of tokenizer: all of its files, with their bytes, and nothing else of the directory. */
-static void all_files_of_a_tokenizer_are_copied(void **state)
+TEST_WITH(all_files_of_a_tokenizer_are_copied, set_up, tear_down)
 {
     const struct fixture *f = *state;
     static const char *const wanted[] = {
@@ -92,7 +92,7 @@ static void expect_mask(const struct fixture *f, const char *mask)
     mem_free(said);
 }
 
-static void the_mask_token_is_the_tokenizers_own(void **state)
+TEST_WITH(the_mask_token_is_the_tokenizers_own, set_up, tear_down)
 {
     const struct fixture *f = *state;
     expect_mask(f, "[MASK]");
@@ -109,7 +109,7 @@ static void the_mask_token_is_the_tokenizers_own(void **state)
 }
 
 /* Weights in parts become one file, and bert_config.json a config.json that transformers takes for a BERT. */
-static void a_model_in_other_forms_is_written_in_the_usual_one(void **state)
+TEST_WITH(a_model_in_other_forms_is_written_in_the_usual_one, set_up, tear_down)
 {
     const struct fixture *f = *state;
     const uint16_t values[] = {1, 2, 3};
@@ -146,7 +146,7 @@ static void a_model_in_other_forms_is_written_in_the_usual_one(void **state)
 #define CLASSES "classifier.weight"
 
 /* The class is that of a head that the file has; no row draws one. */
-static void the_use_is_that_of_the_head_in_the_file(void **state)
+TEST_WITH(the_use_is_that_of_the_head_in_the_file, set_up, tear_down)
 {
     const struct fixture *f = *state;
     static const struct {
@@ -198,7 +198,7 @@ static void the_use_is_that_of_the_head_in_the_file(void **state)
 }
 
 /* The class, the pipeline and the program of a card, for every head that is trained here. */
-static void every_head_has_a_use(void **state)
+TEST_WITH(every_head_has_a_use, set_up, tear_down)
 {
     const struct fixture *f = *state;
     const float numbers[5] = {0};
@@ -220,7 +220,7 @@ static void every_head_has_a_use(void **state)
 }
 
 /* No command writes its results over them. */
-static void files_of_a_model_are_protected(void **state)
+TEST_WITH(files_of_a_model_are_protected, set_up, tear_down)
 {
     const struct fixture *f = *state;
     static const char *const names[] = {"model-00001-of-00002.safetensors",
@@ -251,7 +251,7 @@ static void expect_licence(const struct fixture *f, const char *expected)
 }
 
 /* Licences and the author's card go with the model, also through a second export. */
-static void what_the_author_says_is_kept(void **state)
+TEST_WITH(what_the_author_says_is_kept, set_up, tear_down)
 {
     const struct fixture *f = *state;
     static const char *const kept[] = {"LICENSE", "license.txt", "COPYING-weights.md", "NOTICE"};
@@ -285,7 +285,7 @@ static void what_the_author_says_is_kept(void **state)
     mem_free(name);
 }
 
-static void a_licence_is_in_the_head_of_a_card(void **state)
+TEST_WITH(a_licence_is_in_the_head_of_a_card, set_up, tear_down)
 {
     const struct fixture *f = *state;
     static const struct {
@@ -307,9 +307,8 @@ static void a_licence_is_in_the_head_of_a_card(void **state)
     }
 }
 
-static void every_part_is_complete(void **state)
+TEST(every_part_is_complete)
 {
-    (void)state;
 #define PART_NAME(part) {#part, &part},
     static const struct {
         const char *name;
@@ -321,7 +320,7 @@ static void every_part_is_complete(void **state)
 }
 
 /* Of names of dumps, only those of Wikipedias in languages with codes of up to three letters name one. */
-static void languages_are_those_of_the_dumps(void **state)
+TEST_WITH(languages_are_those_of_the_dumps, set_up, tear_down)
 {
     struct fixture *f = *state;
     static const struct {
@@ -342,21 +341,4 @@ static void languages_are_those_of_the_dumps(void **state)
             assert_true(!language || json_object_get(languages, language));
             json_decref(languages);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_part_is_complete),
-        cmocka_unit_test_setup_teardown(all_files_of_a_tokenizer_are_copied, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_mask_token_is_the_tokenizers_own, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_model_in_other_forms_is_written_in_the_usual_one, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_use_is_that_of_the_head_in_the_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_head_has_a_use, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_the_author_says_is_kept, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_licence_is_in_the_head_of_a_card, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(files_of_a_model_are_protected, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(languages_are_those_of_the_dumps, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

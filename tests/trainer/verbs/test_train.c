@@ -147,7 +147,7 @@ static void assert_same_metrics(const char *directory, const char *a, const char
         "scheduler.params.lr_range_test_min_lr=1e3", "scheduler.params.lr_range_test_step_size=2",                     \
         "scheduler.params.lr_range_test_step_rate=1e6", "scheduler.params.lr_range_test_staircase=true"
 
-static void late_facts_leave_the_same_run(void **state)
+TEST(late_facts_leave_the_same_run)
 {
     assert_int_equal(RUN("at-once", false, "--save-every", "4", "--eval-every", "3"), -1);
     assert_int_equal(RUN("late", true, "--save-every", "4", "--eval-every", "3"), -1);
@@ -158,7 +158,7 @@ static void late_facts_leave_the_same_run(void **state)
 }
 
 /* A rank other than the one that writes: it computes the same, evaluates as often, and writes no files. */
-static void a_silent_checkpointer_changes_no_bit_and_writes_nothing(void **state)
+TEST(a_silent_checkpointer_changes_no_bit_and_writes_nothing)
 {
     static float params[sizeof last_params / sizeof *last_params];
     assert_int_equal(RUN("speaks", true, "--save-every", "4", "--eval-every", "3"), -1);
@@ -176,7 +176,7 @@ static void a_silent_checkpointer_changes_no_bit_and_writes_nothing(void **state
 }
 
 /* Every step is in the metrics once and in order, including the last one before a stop. */
-static void a_stop_and_a_resume_lose_no_line(void **state)
+TEST(a_stop_and_a_resume_lose_no_line)
 {
     assert_int_equal(RUN("whole", false, "--eval-every", "100"), -1);
     assert_int_equal(RUN("parts", true, "--stop-after", "1"), (int)ERR_STOPPED);
@@ -189,7 +189,7 @@ static void a_stop_and_a_resume_lose_no_line(void **state)
 }
 
 /* Time and speed are measured from the step of the checkpoint on. */
-static void a_resume_goes_on_with_the_seconds(void **state)
+TEST(a_resume_goes_on_with_the_seconds)
 {
     struct command command;
     assert_int_equal(RUN("timed", false, "--stop-after", "5"), (int)ERR_STOPPED);
@@ -201,7 +201,7 @@ static void a_resume_goes_on_with_the_seconds(void **state)
 }
 
 /* A checkpoint whose state is not damaged, but cannot be of its step. */
-static void a_state_that_contradicts_itself_is_refused(void **state)
+TEST(a_state_that_contradicts_itself_is_refused)
 {
     static const char name[] = "odd/checkpoints/step-00000005/state.json";
     struct checkpoint_state there;
@@ -225,7 +225,7 @@ static void a_state_that_contradicts_itself_is_refused(void **state)
 }
 
 /* A step that overflows is skipped before the next one is queued, late or not. */
-static void fp16_hears_of_an_overflow_at_once(void **state)
+TEST(fp16_hears_of_an_overflow_at_once)
 {
     assert_int_equal(RUN("half", false, "--precision", "fp16", "--set", "fp16.initial_scale_power=24"), -1);
     assert_int_equal(RUN("half-late", true, "--precision", "fp16", "--set", "fp16.initial_scale_power=24"), -1);
@@ -238,7 +238,7 @@ static void fp16_hears_of_an_overflow_at_once(void **state)
 }
 
 /* The reported step, tensors and samples are the same, although another step was queued after it. */
-static void a_non_finite_step_is_diagnosed_all_the_same(void **state)
+TEST(a_non_finite_step_is_diagnosed_all_the_same)
 {
     assert_int_equal(RUN("wild", false, WILD), (int)ERR_NUMERIC);
     char text[sizeof err->text];
@@ -268,7 +268,7 @@ static void break_step_5(struct ops *ops)
     ops->norm_backward = norm_backward_5;
 }
 
-static void what_comes_after_it_is_not_applied(void **state)
+TEST(what_comes_after_it_is_not_applied)
 {
     static float params[sizeof last_params / sizeof *last_params];
     char text[sizeof err->text];
@@ -340,7 +340,7 @@ static void disturb(void **state, const char *when, size_t lines_left)
     assert_same_metrics(*state, "undisturbed", when, 9 + 1);
 }
 
-static void a_signal_saves_the_last_step_that_was_queued(void **state)
+TEST(a_signal_saves_the_last_step_that_was_queued)
 {
     assert_int_equal(RUN("undisturbed", false, "--eval-every", "100"), -1);
     disturb(state, "between", 4);
@@ -388,7 +388,7 @@ static bool never(void *nothing)
     return false;
 }
 
-static void a_step_neither_waits_nor_allocates(void **state)
+TEST(a_step_neither_waits_nor_allocates)
 {
     static const char *const names[] = {"adam", "lamb", "nvlamb", "lans"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -457,7 +457,7 @@ static char *write_model(const char *directory, const char *name, int32_t spare,
 }
 
 /* A table with spare rows trains to the bits of the table without them, and its spare rows stay as they were. */
-static void spare_rows_stay_and_change_nothing(void **state)
+TEST(spare_rows_stay_and_change_nothing)
 {
     static const char *const optimizers[] = {"adam", "lamb"};
     static float plain_end[sizeof last_params / sizeof *last_params];
@@ -501,7 +501,7 @@ static void spare_rows_stay_and_change_nothing(void **state)
 }
 
 /* The model lacks the dataset's last two pieces, and has one spare row. */
-static void a_grown_model_trains_and_resumes(void **state)
+TEST(a_grown_model_trains_and_resumes)
 {
     struct params table;
     struct model_config shape;
@@ -547,24 +547,12 @@ static int tear_down(void **state)
     return 0;
 }
 
+GROUP(set_up, tear_down)
+
 int main(int argc, char **argv)
 {
     program = options_program();
     if (argc == 3)
         return signalled(argv[1], argv[2]);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(late_facts_leave_the_same_run),
-        cmocka_unit_test(a_silent_checkpointer_changes_no_bit_and_writes_nothing),
-        cmocka_unit_test(a_stop_and_a_resume_lose_no_line),
-        cmocka_unit_test(a_resume_goes_on_with_the_seconds),
-        cmocka_unit_test(a_state_that_contradicts_itself_is_refused),
-        cmocka_unit_test(fp16_hears_of_an_overflow_at_once),
-        cmocka_unit_test(a_non_finite_step_is_diagnosed_all_the_same),
-        cmocka_unit_test(what_comes_after_it_is_not_applied),
-        cmocka_unit_test(a_signal_saves_the_last_step_that_was_queued),
-        cmocka_unit_test(a_step_neither_waits_nor_allocates),
-        cmocka_unit_test(spare_rows_stay_and_change_nothing),
-        cmocka_unit_test(a_grown_model_trains_and_resumes),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return unit_run();
 }
