@@ -295,6 +295,53 @@ PYTHON
 
 refuses() {
     local in=("$dstrain" classify --init pre --seq 32 --threads 1 --out x)
+    case_begin "tables as strangers have them"
+    printf 'text,label\rthe hill,good\rthe town,bad\r' >mac.csv
+    expect_exit 6 "${in[@]}" --train mac.csv
+    expect_words "mac.csv: has lines that end in CR alone" "tr '\r' '\n'"
+    : >empty.csv
+    expect_exit 3 "${in[@]}" --train train.csv --dev empty.csv
+    expect_exit 3 "${in[@]}" --train empty.csv
+    expect_words "empty.csv: is empty"
+    printf 'text,label\n' >head.csv
+    expect_exit 3 "${in[@]}" --train head.csv
+    expect_words "head.csv: has no rows"
+    printf 'text,label\nthe hill,good\nthe town,   \n' >blank.csv
+    expect_exit 3 "${in[@]}" --train blank.csv
+    expect_words 'line 3, column label: the label "" is empty'
+    printf 'text,label\nthe hill,good\nthe town,bad\0\n' >nul.csv
+    expect_exit 3 "${in[@]}" --train nul.csv
+    expect_words 'line 3' "NUL byte"
+    for encoding in UTF-16 UTF-16LE UTF-16BE; do
+        iconv -t $encoding train.csv >wide.csv
+        expect_exit 6 "${in[@]}" --train wide.csv
+        expect_words "wide.csv: is UTF-16" "iconv -f UTF-16"
+        expect_exit 6 "$dstrain" predict one wide.csv --out x
+    done
+    expect_exit 2 "$dstrain" predict one dev.csv --column 3 --out x
+    expect_words "--column is for tag alone"
+    printf 'text,label,more\nthe hill,good\n' >ragged.csv
+    expect_exit 3 "$dstrain" predict one ragged.csv --out x
+    expect_words "line 2 has 2 columns, the header has 3 columns"
+    printf 'Text;Label\r\n"the ""hill""; over";Lob\r\n' >one-row.csv
+    expect_exit 0 "${tune[@]}" --steps 1 --train train.csv --dev one-row.csv --out one-row
+    expect_equal "rows" "$(json one-row/scores.json 'o["dev"]')" 1
+
+    case_begin "a broken quotation mark at the end of a large table is named, and nothing is written"
+    python3 - <<'PYTHON'
+with open("large.csv", "w") as file:
+    file.write("text,label\n" + "the river near the town,Lob\n" * 700_000 + 'the "hill,Lob\n"the town,Lob\n')
+with open("early.csv", "w") as file:
+    file.write('text,label\nthe hill,Lob\nthe "hill,Lob\n"the town,Lob\n' + "the river near the town,Lob\n" * 700_000)
+PYTHON
+    rm -f out-large.csv
+    expect_exit 3 "$dstrain" classify --init pre --seq 32 --threads 1 --train large.csv --out x
+    expect_words "large.csv: line 700003: the quotation mark that opens a field is not closed"
+    expect_exit 3 "$dstrain" predict one early.csv --text text --seq 32 --out out-large.csv
+    expect_words "early.csv: line 4: its record has more than 16 MiB" "opens a field in line 4"
+    expect_equal "nothing is left" "$(ls out-large.csv* 2>/dev/null)" ""
+    rm large.csv early.csv
+
     case_begin "mistakes are found before anything is written"
     expect_exit 2 "${in[@]}"
     expect_words "--train FILE is missing"

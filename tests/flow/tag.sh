@@ -84,7 +84,28 @@ assert [t for row in rows for t in row["prediction"]] == [line[3] for line in ta
 assert [t for row in rows for t in row["tags"]] == [line[2] for line in table]
 PYTHON
 
+case_begin "predict keeps how lines end, and refuses a column that is not there"
+sed 's/$/\r/' dev.conll >crlf.conll
+expect_exit 0 "$dstrain" predict one crlf.conll --out crlf.out --threads 1
+sed 's/$/\r/' out.conll | cmp - crlf.out || complain "other lines"
+printf 'the\nhill over\n' >words.conll
+expect_exit 0 "$dstrain" predict one words.conll --out words.out --threads 1
+expect_exit 2 "$dstrain" predict one words.conll --column 9 --out x --threads 1
+expect_words "words.conll: line 1 has 1 column, and no column 9 (--column)"
+expect_exit 2 "$dstrain" tag --init pre --train train.conll --column 9 --seq 32 --threads 1 --out x
+expect_words "line 3 has 3 columns, and no column 9"
+expect_exit 0 "$dstrain" predict one dev.conll --column 3 --out third --threads 1
+cmp third out.conll || complain "other predictions"
+expect_exit 2 "$dstrain" predict one dev.conll --text word --out x --threads 1
+expect_words "--text is for classify alone"
+iconv -t UTF-16LE dev.conll >wide.conll
+expect_exit 6 "$dstrain" predict one wide.conll --out x --threads 1
+expect_words "wide.conll: is UTF-16" "iconv -f UTF-16LE"
+
 case_begin "mistakes"
+head -6 train.conll >few.conll
+expect_exit 3 "$dstrain" tag --init pre --seq 32 --threads 1 --train few.conll --out x
+expect_words "has no word to score" "--dev FILE"
 in=("$dstrain" tag --init pre --seq 32 --threads 1 --out x)
 expect_exit 2 "${in[@]}"
 expect_words "--train FILE is missing"

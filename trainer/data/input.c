@@ -83,22 +83,26 @@ static int read_step(struct input *in, struct error *err)
     return in->ended && in->child.pid != 0 ? unpacked(in, err) : 0;
 }
 
-/* Whether the text is UTF-16: by its mark, or by zeros in every second byte of its head. */
-static bool is_utf16(struct str text)
+/* The name of UTF-16 if the text is that, by its mark or by zeros in every second byte of its head; else NULL. */
+static const char *utf16_of(struct str text)
 {
     size_t zeros[2] = {0}, pairs = text.size / 2 < 32 ? text.size / 2 : 32;
     for (size_t i = 0; i < 2 * pairs; i++)
         zeros[i % 2] += text.data[i] == '\0';
-    return str_starts(text, (struct str){"\xff\xfe", 2}) || str_starts(text, (struct str){"\xfe\xff", 2}) ||
-           (pairs >= 4 && (zeros[0] == pairs) != (zeros[1] == pairs));
+    if (str_starts(text, (struct str){"\xff\xfe", 2}) || str_starts(text, (struct str){"\xfe\xff", 2}))
+        return "UTF-16";
+    if (pairs < 4 || (zeros[0] == pairs) == (zeros[1] == pairs))
+        return NULL;
+    return zeros[0] == pairs ? "UTF-16BE" : "UTF-16LE";
 }
 
 static int refuse_utf16(const struct input *in, struct error *err)
 {
-    if (!is_utf16(buf_str(&in->text)))
+    const char *encoding = utf16_of(buf_str(&in->text));
+    if (!encoding)
         return 0;
     fail_at(err, ERR_UNSAFE, in->path, ERROR_NO_OFFSET, "is UTF-16");
-    return hint_command(err, "iconv -f UTF-16 -t UTF-8 %s >FILE", in->path);
+    return hint_command(err, "iconv -f %s -t UTF-8 %s >FILE", encoding, in->path);
 }
 
 /* Reads more. What input_next has given is overwritten. */
@@ -158,8 +162,8 @@ int input_next(struct input *in, struct str *line, struct error *err)
     const struct str whole = {begin, size - (begin[size - 1] == '\n')};
     const struct str text = in->number == 1 ? str_without_mark(whole) : whole;
     *line = (struct str){text.data, utf8_repair((char *)text.data, text.size, &in->dropped)};
-    if (line->size > 0 && line->data[line->size - 1] == '\r')
-        line->size--;
+    in->cr = line->size > 0 && line->data[line->size - 1] == '\r';
+    line->size -= in->cr;
     in->at = end;
     in->offset = in->next;
     in->next += size;

@@ -31,6 +31,7 @@ struct input {
     size_t at;
     uint64_t next; /* the byte of text[at] in the unpacked text */
     bool begun, ended;
+    bool cr;          /* the line that input_next gave ended in CR LF */
     uint64_t dropped; /* bytes that are not UTF-8 */
 };
 

@@ -75,6 +75,13 @@ static int find_files(struct class_job *job, struct error *err)
     return 0;
 }
 
+int class_nothing(const struct class_job *job, const char *what, struct error *err)
+{
+    fail_at(err, ERR_INPUT, job->dev_path ? job->dev_path : job->train_path, ERROR_NO_OFFSET, "has no %s to score",
+            what);
+    return job->dev_path ? -1 : hint(err, "every tenth text, by its hash, is held out, of few texts none: --dev FILE");
+}
+
 void *class_make(const struct class_kind *kind, const char *task, const struct settings *settings, enum tune_use use)
 {
     struct class_job *job = mem_clear(1, kind->size);

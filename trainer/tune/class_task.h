@@ -73,6 +73,9 @@ struct task class_task(void *context, const struct recipe *recipe);
         .open = class_open, .text = class_text, .task = class_task                                                     \
     }
 
+/* ERR_INPUT: there is nothing to score, `what` ("row"). */
+int class_nothing(const struct class_job *job, const char *what, struct error *err);
+
 /* For samples of two segments. ERR_MISMATCH: the model knows one. */
 int class_check_pairs(const struct model_config *config, struct error *err);
 

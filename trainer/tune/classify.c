@@ -185,8 +185,7 @@ static int read(struct class_job *job, const struct model_config *config, struct
     if (c->train.pairs || c->dev.pairs)
         TRY(class_check_pairs(config, err));
     if (c->dev.samples.count == 0)
-        return fail_at(err, ERR_INPUT, job->dev_path ? job->dev_path : job->train_path, ERROR_NO_OFFSET,
-                       "has no row to score");
+        return class_nothing(job, "row", err);
     say_dev(c);
     job->dev[0] = &c->dev.samples;
     job->hash = c->numbers ? 0 : hash64(job->names.texts, c->labels * sizeof *job->names.texts);

@@ -107,8 +107,7 @@ static int read_files(struct tagging *t, const struct model_config *config, stru
     if (!t->job.answers)
         TRY(find_names(t, err));
     if (t->dev.samples.mark_count == 0)
-        return fail_at(err, ERR_INPUT, (t->job.dev_path ? t->job.dev_path : t->job.train_path), ERROR_NO_OFFSET,
-                       "has no word to score");
+        return class_nothing(&t->job, "word", err);
     corpus_label(&t->train, t->job.names.names, t->job.names.count);
     t->unknown = corpus_label(&t->dev, t->job.names.names, t->job.names.count);
     return 0;

@@ -101,6 +101,10 @@ static void add_line(struct tagged *t, size_t from, size_t size)
 static int bad_line(const struct tagged *t, uint64_t line, size_t count, struct error *err)
 {
     char columns[56];
+    if (t->place != SIZE_MAX && !t->placed)
+        return fail_at(err, ERR_USAGE, t->path, ERROR_NO_OFFSET,
+                       "line %" PRIu64 " has %s, and no column %zu (--column)", line,
+                       format_counted(count, "column", columns), t->place + 1);
     fail_at(err, ERR_INPUT, t->path, ERROR_NO_OFFSET, "line %" PRIu64 " has %s: there is no tag", line,
             format_counted(count, "column", columns));
     return hint(err, "a line is a word, then its tag: columns between blanks or tabs; --column names another column");
@@ -121,8 +125,9 @@ static int take_line(struct tagged *t, struct tagged_line *line, uint64_t number
     }
     const struct str tag = column_of(line->text, t->place, &count), word = column_of(line->text, t->conllu, &count);
     const bool there = tag.size > 0 && (count > 1 || t->place == 0);
-    if (t->wanted && !there)
+    if (!there && t->wanted)
         return bad_line(t, number, count, err);
+    t->placed |= there;
     if (t->word_count == TAGGED_WORDS_MAX)
         return fail_at(err, ERR_INPUT, t->path, ERROR_NO_OFFSET,
                        "line %" PRIu64 ": the sentence has more than %u words; a blank line ends one", number,
@@ -188,8 +193,10 @@ int tagged_next(struct tagged *t, struct error *err)
     buf_reset(&t->bytes);
     t->word_count = t->line_count = 0;
     for (bool ended = false; !ended && (more = input_next(&t->in, &line, err)) > 0;) {
-        if (!t->begun)
+        if (!t->begun) {
             t->json = str_starts(line, STR("{"));
+            t->end = t->in.cr ? "\r\n" : "\n";
+        }
         t->begun = true;
         if (t->line_count == 0)
             t->line = t->in.number;
@@ -209,7 +216,7 @@ int tagged_next(struct tagged *t, struct error *err)
 
 int tagged_open(struct tagged *t, const char *path, const char *column, bool wanted, struct error *err)
 {
-    *t = (struct tagged){.path = path, .wanted = wanted};
+    *t = (struct tagged){.path = path, .wanted = wanted, .end = "\n"};
     TRY(choose_column(t, column, err));
     return input_open(&t->in, path, err);
 }

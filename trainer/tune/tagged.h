@@ -34,8 +34,10 @@ struct tagged {
     const char *path; /* borrowed */
     bool wanted;      /* tags must be there */
     bool json, conllu;
-    size_t place;  /* of the tag's column; SIZE_MAX: the last */
-    uint64_t line; /* where the sentence begins */
+    bool placed;     /* a tag was there */
+    const char *end; /* "\n" or "\r\n": how lines end */
+    size_t place;    /* of the tag's column; SIZE_MAX: the last */
+    uint64_t line;   /* where the sentence begins */
     struct tagged_word *words;
     size_t word_count, word_room;
     struct tagged_line *lines; /* of the file, up to the blank one that ends the sentence */
@@ -47,9 +49,10 @@ struct tagged {
 };
 
 /* `column`: a number from 1, or a name of CoNLL-U; NULL: the last. `wanted`: a word without a tag is an error. The
- * caller calls tagged_close, on error too. ERR_USAGE: no such column. */
+ * caller calls tagged_close, on error too. ERR_USAGE: no such name. */
 int tagged_open(struct tagged *tagged, const char *path, const char *column, bool wanted, struct error *err);
-/* The next sentence, possibly without words (comments at the end): 1; 0 after the last. ERR_INPUT names the line. */
+/* The next sentence, possibly without words (comments at the end): 1; 0 after the last. ERR_INPUT names the line;
+ * ERR_USAGE: the first word lacks the column that is wanted. */
 int tagged_next(struct tagged *tagged, struct error *err);
 void tagged_close(struct tagged *tagged);
 

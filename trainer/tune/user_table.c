@@ -223,6 +223,11 @@ static void choose_separator(struct table *t, struct str line)
 
 static int refuse(const struct table *t, struct str head, struct error *err)
 {
+    const char *cr = memchr(head.data, '\r', head.size);
+    if (cr && cr + 1 < head.data + head.size && !memchr(head.data, '\n', head.size)) {
+        fail_at(err, ERR_UNSAFE, t->path, ERROR_NO_OFFSET, "has lines that end in CR alone");
+        return hint_command(err, "tr '\\r' '\\n' <%s >FILE", t->path);
+    }
     if (str_starts(str_trim(head), STR("["))) {
         fail_at(err, ERR_UNSAFE, t->path, ERROR_NO_OFFSET, "is a JSON array");
         return hint_command(err, "jq -c '.[]' %s >FILE makes JSON lines of it", t->path);

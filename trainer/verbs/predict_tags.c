@@ -106,7 +106,7 @@ static void add_tagged_line(struct predicting *p, const struct tag_window *w, co
         if (line->word != SIZE_MAX)
             buf_addf(&p->out, "%c%s", memchr(text.data, '\t', text.size) ? '\t' : ' ',
                      p->names.texts[w->classes[line->word]]);
-        buf_add_byte(&p->out, '\n');
+        buf_add_text(&p->out, w->sentence.end);
         return;
     }
     const size_t next = line + 1 < w->lines + w->line_count ? line[1].word : w->corpus.words;
@@ -117,7 +117,8 @@ static void add_tagged_line(struct predicting *p, const struct tag_window *w, co
         buf_add_text(&p->out, i > line->word ? "," : "");
         buf_add_json(&p->out, str_of(p->names.texts[w->classes[i]]));
     }
-    buf_add_text(&p->out, "]}\n");
+    buf_add_text(&p->out, "]}");
+    buf_add_text(&p->out, w->sentence.end);
 }
 
 static int tag_window(struct predicting *p, struct tag_window *w, struct error *err)
@@ -151,7 +152,8 @@ static json_t *scores_of_tags(const struct predicting *p, const struct tag_windo
 static int predict_sentences(struct predicting *p, struct tag_window *w, struct error *err)
 {
     int more;
-    TRY(tagged_open(&w->sentence, p->file, predicting_column(p, p->settings->column, "column"), false, err));
+    TRY(tagged_open(&w->sentence, p->file, predicting_column(p, p->settings->column, "column"),
+                    p->settings->column != NULL, err));
     while ((more = read_sentences(p, w, err)) > 0)
         TRY(tag_window(p, w, err));
     return more;

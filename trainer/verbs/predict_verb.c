@@ -84,6 +84,7 @@ static int open_model(struct predicting *p, struct error *err)
                 "has no head of classes or answers: it is a pre-trained model");
         return hint(err, "dstrain classify, tag or squad trains one");
     }
+    TRY(tune_refuse_options(applied[head].kind, p->settings, err));
     if (p->settings->all && head != HEAD_CLASS)
         return fail(err, ERR_USAGE, "--all is for models that give a text one of several classes");
     p->reading.recipe.config.task_heads = 1u << head;
