@@ -37,7 +37,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "structs here are the 
 
 /* Limits that a reader accepts. */
 #define SHARD_SEQ_MIN    16u
-#define SHARD_SEQ_MAX    4096u
+#define SHARD_SEQ_MAX    8192u
 #define SHARD_VOCAB_MAX  (1u << 24)
 #define SHARD_ID_2_BYTES 65535u              /* a larger vocabulary has ids of 4 bytes */
 #define SHARD_COUNT_MAX  1000000u            /* shards of a split */

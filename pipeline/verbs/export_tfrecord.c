@@ -77,7 +77,7 @@ static void before_weights(struct message *message, uint32_t used, uint32_t coun
     before_feature(message, STR("masked_lm_weights"), FLOAT_LIST, end);
 }
 
-/* Ids (below 2^24) and positions (below 4096) take at most 4 and 2 bytes; names and lengths fit into 512 bytes. */
+/* Ids (below 2^24) and positions (below 8192) take at most 4 and 2 bytes; names and lengths fit into 512 bytes. */
 static size_t record_bytes_max(const struct shard_layout *layout)
 {
     return 512 + (size_t)layout->seq * (4 + 1 + 1) + (size_t)layout->predictions * (2 + 4 + 4);

@@ -200,7 +200,7 @@ PYTHON
 bad_options() {
     case_begin "--seq 100000"
     expect_exit 2 "$dsdata" build --wiki "$samples" --seq 100000 --out "$out"
-    expect_words --seq 4096
+    expect_words --seq 8192
 
     case_begin "--seq 8"
     expect_exit 2 "$dsdata" build --wiki "$samples" --seq 128,8 --out "$out"

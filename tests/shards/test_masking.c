@@ -35,7 +35,7 @@ static void counts_round_half_to_even(void **state)
         assert_int_equal(mask_count(vectors[i][0], 150000, 1000), vectors[i][1]);
     assert_int_equal(mask_count(512, 150000, 20), 20);
     assert_int_equal(mask_count(100, 0, 20), 1);
-    assert_int_equal(mask_count(4096, 1000000, 4096), 4096);
+    assert_int_equal(mask_count(8192, 1000000, 8192), 8192);
 }
 
 static void masks_are_in_their_places(void **state)

@@ -28,7 +28,7 @@ TEST(samples_read_back)
     round_trip(17, 1, 65535);
     round_trip(17, 17, 65536);
     round_trip(128, 20, 30522);
-    round_trip(4096, 4096, SHARD_VOCAB_MAX);
+    round_trip(SHARD_SEQ_MAX, SHARD_SEQ_MAX, SHARD_VOCAB_MAX);
 }
 
 TEST(a_record_has_these_bytes)

@@ -116,6 +116,9 @@ static const struct key table[] = {
 
     SETS("progressive_layer_drop.theta", KEY_REAL, config.layer_drop.theta, 0x1p-20, 1, "layer_drop_theta"),
     SETS("progressive_layer_drop.gamma", KEY_REAL, config.layer_drop.gamma, 0, 1e9, "layer_drop_gamma"),
+    /* Of global and of local layers: a later phase of a training, with --init, may have others. */
+    SETS("rope_theta", KEY_REAL, config.theta_global, 1, 1e12, DERIVED),
+    SETS("local_rope_theta", KEY_REAL, config.theta_local, 1, 1e12, DERIVED),
     WORD("amp", KEY_OFF), WORD("curriculum_learning", KEY_OFF),
     WORD("data_efficiency", KEY_OFF), WORD("elasticity", KEY_OFF), WORD("quantize_training", KEY_OFF),
     WORD("eigenvalue", KEY_OFF), WORD("autotuning", KEY_OFF), WORD("hybrid_engine", KEY_OFF),
@@ -493,6 +496,10 @@ int keys_apply(struct keys *keys, struct recipe *recipe, struct error *err)
     recipe->clipping = keys->file ? 0 : 1.0;
     TRY(refuse_others(keys, err));
     TRY(keys_choose(keys, recipe, err));
+    static const char *const thetas[] = {"rope_theta", "local_rope_theta"};
+    for (int i = 0; i < 2; i++)
+        if (recipe->config.theta_global == 0 && keys_get(keys->values, thetas[i]))
+            return keys_complain(keys, thetas[i], "the model has no rotary positions", err);
     TRY(apply_all(keys, keys->values, "", recipe, err));
     if (keys->notes.size > 0)
         log_say("note       no effect here: %s", buf_text(&keys->notes));
