@@ -142,6 +142,14 @@ static bool is_span(const struct squad_feature *f, uint32_t window, uint32_t beg
     return end >= begin && end - begin + 1 <= longest && squad_is_best_window(f, window, w->start + begin - before);
 }
 
+struct window_logits answers_window(const void *context, uint32_t sample)
+{
+    const struct samples *samples = ((const void *const *)context)[0];
+    const float *logits = ((const void *const *)context)[1];
+    const struct task_sample *item = &samples->items[sample];
+    return (struct window_logits){logits + 2 * item->at, logits + 2 * item->at + 1, 2, item->length};
+}
+
 static void add_window(const struct squad_feature *f, uint32_t window, const struct window_logits *logits,
                        const struct answer_rules *rules, struct candidates *list)
 {

@@ -28,6 +28,9 @@ struct logits_source {
     const void *context;
 };
 
+/* Those of samples in memory; the context is {const struct samples *, const float *logits [tokens, 2]}. */
+struct window_logits answers_window(const void *context, uint32_t sample);
+
 /* One of the answers to a question. */
 struct choice {
     size_t text, size; /* where its text begins in texts, and its bytes */

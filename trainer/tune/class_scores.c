@@ -1,6 +1,7 @@
 #include "trainer/tune/class_scores.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -132,22 +133,37 @@ json_t *class_number_scores(const double *found, const double *truth, size_t cou
 
 const char *const *class_score_keys(const json_t *scores)
 {
-    static const char *const of_classes[] = {"accuracy", "f1_macro", "f1_micro", "f1_weighted", NULL};
-    static const char *const of_several[] = {"subset_accuracy", "f1_samples",  "f1_macro",
-                                             "f1_micro",        "f1_weighted", NULL};
-    static const char *const of_numbers[] = {"pearson", "spearman", "rmse", NULL};
-    return json_object_get(scores, "rmse")              ? of_numbers
-           : json_object_get(scores, "subset_accuracy") ? of_several
-                                                        : of_classes;
+    static const struct {
+        const char *tells; /* a key that only scores of this kind have */
+        const char *keys[6];
+    } kinds[] = {
+        {"rmse", {"pearson", "spearman", "rmse"}},
+        {"subset_accuracy", {"subset_accuracy", "f1_samples", "f1_macro", "f1_micro", "f1_weighted"}},
+        {"f1_macro", {"accuracy", "f1_macro", "f1_micro", "f1_weighted"}},
+        {"f1", {"accuracy", "precision", "recall", "f1"}},
+        {"accuracy", {"accuracy"}}, /* of words whose tags mark no spans */
+    };
+    size_t i = 0;
+    while (i + 1 < sizeof kinds / sizeof *kinds && !json_object_get(scores, kinds[i].tells))
+        i++;
+    return kinds[i].keys;
+}
+
+size_t class_keys(const char *task, const json_t *scores, char out[TUNE_KEYS_MAX][TUNE_KEY_SIZE])
+{
+    size_t count = 0;
+    (void)task;
+    for (const char *const *key = class_score_keys(scores); *key; key++)
+        snprintf(out[count++], TUNE_KEY_SIZE, "%s", *key);
+    return count;
 }
 
 /* ---- lines ---- */
 
-static void say_classes(console_line line, const json_t *scores)
+static void say_classes(console_line line, const json_t *each)
 {
     const char *name;
     json_t *class;
-    const json_t *each = json_object_get(scores, "per_class");
     if (json_object_size(each) > CLASSES_SHOWN)
         return;
     json_object_foreach((json_t *)each, name, class) line(
@@ -156,19 +172,21 @@ static void say_classes(console_line line, const json_t *scores)
         json_number_value(json_object_get(class, "f1")), json_integer_value(json_object_get(class, "support")), name);
 }
 
-void class_say_scores(console_line line, const json_t *scores)
+void class_say_scores(console_line line, const char *task, const json_t *scores)
 {
+    const bool words = json_object_get(scores, "sentences");
     struct buf text = {0};
     char rows[56];
     const json_t *commonest = json_object_get(scores, SCORES_COMMONEST);
+    (void)task;
     for (const char *const *key = class_score_keys(scores); *key; key++) {
         buf_addf(&text, "%s%s %.4f", text.size > 0 ? ", " : "", *key, json_number_value(json_object_get(scores, *key)));
         if (json_object_get(commonest, *key))
             buf_addf(&text, " (%.4f)", json_number_value(json_object_get(commonest, *key)));
     }
     line("scores     %s   %s%s", buf_text(&text),
-         format_counted((uint64_t)json_integer_value(json_object_get(scores, "dev")), "row", rows),
+         format_counted((uint64_t)json_integer_value(json_object_get(scores, "dev")), words ? "word" : "row", rows),
          commonest ? "; in brackets: always the commonest label" : "");
-    say_classes(line, scores);
+    say_classes(line, json_object_get(scores, words ? "per_type" : "per_class"));
     buf_release(&text);
 }

@@ -11,6 +11,7 @@
 
 #include "trainer/run/console.h"
 #include "trainer/tune/labels.h"
+#include "trainer/tune/tune_kinds.h"
 
 #include <jansson.h>
 #include <stddef.h>
@@ -27,7 +28,9 @@ json_t *class_several_scores(const struct label_set *set, const uint32_t *found,
 json_t *class_number_scores(const double *found, const double *truth, size_t count);
 /* The keys of single numbers that scores of this kind have, closed by NULL. */
 const char *const *class_score_keys(const json_t *scores);
-/* Prints "scores     accuracy 0.9120 (0.4300), …" and, of at most 20 classes, a line each. */
-void class_say_scores(console_line line, const json_t *scores);
+/* For the rows of TUNE_KINDS: these keys; and lines "scores     accuracy 0.9120 (0.4300), …" and, of at most 20 classes
+ * or types of spans, one each. */
+size_t class_keys(const char *task, const json_t *scores, char out[TUNE_KEYS_MAX][TUNE_KEY_SIZE]);
+void class_say_scores(console_line line, const char *task, const json_t *scores);
 
 #endif

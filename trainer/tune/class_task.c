@@ -198,63 +198,101 @@ static json_t *text_of(const struct class_job *job, const struct samples *sample
 
 /* For classes of texts "errors": the wrong predictions with the largest probabilities; and where the kind's scores lack
  * them, those of each class and which are confused. */
-static void add_errors(const struct class_job *job, const float *logits, json_t *scores)
+static void add_errors(const struct class_job *job, const struct class_predictions *p, json_t *scores)
 {
     static const char *const details[] = {"per_class", "labels", "confusion"};
-    const struct samples *samples = job->dev[0];
     const struct label_set *set = &job->labels;
-    if (job->kind->head != HEAD_CLASS || set->count <= 1 || set->several)
-        return;
-    struct mistake *mistakes = mem_array(samples->count, sizeof *mistakes);
-    uint32_t *all = mem_array(2 * samples->count, sizeof *all), *truth = all + samples->count;
-    json_t *list = json_array();
+    struct mistake *mistakes = mem_array(p->count, sizeof *mistakes);
+    json_t *list = json_array(), *classes = class_scores(set, p->found, p->truth, p->count);
     size_t count = 0;
-    for (size_t i = 0; i < samples->count; i++) {
-        const float *own = logits + i * set->count;
-        const uint32_t found = all[i] = class_of(own, set->count);
+    for (size_t i = 0; i < p->count; i++) {
+        const float *own = p->logits + i * set->count;
         double sum = 0;
-        truth[i] = samples->items[i].label;
         for (uint32_t k = 0; k < set->count; k++)
-            sum += same_exp((double)own[k] - (double)own[found]);
-        if (found != truth[i])
-            mistakes[count++] = (struct mistake){i, found, 1 / sum};
+            sum += same_exp((double)own[k] - (double)own[p->found[i]]);
+        if (p->found[i] != p->truth[i])
+            mistakes[count++] = (struct mistake){i, p->found[i], 1 / sum};
     }
     qsort(mistakes, count, sizeof *mistakes, by_share);
     for (size_t i = 0; i < count && i < ERRORS_KEPT; i++)
-        json_array_append_new(list, json_pack("{s:o, s:s, s:s, s:f}", "text", text_of(job, samples, mistakes[i].row),
-                                              "truth", set->names[truth[mistakes[i].row]], "prediction",
-                                              set->names[mistakes[i].found], "probability", mistakes[i].share));
+        json_array_append_new(list,
+                              json_pack("{s:o, s:s, s:s, s:f}", "text", text_of(job, job->dev[0], mistakes[i].row),
+                                        "truth", set->names[p->truth[mistakes[i].row]], "prediction",
+                                        set->names[mistakes[i].found], "probability", mistakes[i].share));
     json_object_set_new(scores, "errors", list);
-    json_t *classes = class_scores(set, all, truth, samples->count);
     for (size_t k = 0; k < sizeof details / sizeof *details; k++)
         if (json_object_get(classes, details[k]) && !json_object_get(scores, details[k]))
             json_object_set(scores, details[k], json_object_get(classes, details[k]));
     json_decref(classes);
-    mem_free(all);
     mem_free(mistakes);
 }
 
 /* ---- scores ---- */
 
-/* Predicts and scores the dev files; with a directory, predictions are written there. */
+json_t *class_predictions_scores(const struct label_set *set, const struct class_predictions *p)
+{
+    return p->numbers     ? class_number_scores(p->numbers, p->true_numbers, p->count)
+           : set->several ? class_several_scores(set, p->found, p->truth, p->count)
+                          : class_scores(set, p->found, p->truth, p->count);
+}
+
+/* Of a head of texts. */
+static void take_predictions(const struct class_job *job, const struct samples *samples,
+                             const struct model_config *config, struct class_predictions *p)
+{
+    const uint32_t columns = (uint32_t)config->labels;
+    const bool numbers = columns == 1 && !config->several;
+    p->count = samples->count;
+    p->found = mem_array(2 * p->count, sizeof *p->found);
+    p->truth = p->found + p->count;
+    p->numbers = numbers ? mem_array(2 * p->count, sizeof *p->numbers) : NULL;
+    p->true_numbers = numbers ? p->numbers + p->count : NULL;
+    for (size_t i = 0; i < p->count; i++) {
+        const float *own = p->logits + i * columns;
+        const uint32_t label = samples->items[i].label, best = numbers ? 0 : class_of(own, columns);
+        float number;
+        memcpy(&number, &label, sizeof number);
+        p->found[i] = config->several ? class_bits(own, &job->names) : job->names.rank ? job->names.rank[best] : best;
+        p->truth[i] = label;
+        if (numbers) {
+            p->numbers[i] = (double)own[0];
+            p->true_numbers[i] = (double)number;
+        }
+    }
+}
+
+/* Predicts and scores a dev file. */
+static int score_one(const struct class_job *job, const struct evaluation_work *work, const char *directory, int i,
+                     json_t *scores, struct error *err)
+{
+    const struct model_config *config = model_config(work->model);
+    const bool texts = job->kind->head == HEAD_CLASS;
+    struct class_predictions p = {0};
+    float *logits = mem_array(predict_rows(job->dev[i]) * (size_t)head_labels(job->kind->head, config), sizeof *logits);
+    int result = predict(work, job->dev[i], logits, &p.loss, err);
+    p.logits = logits;
+    if (result == 0 && texts)
+        take_predictions(job, job->dev[i], config, &p);
+    if (result == 0)
+        job->kind->score(job, i, &p, scores);
+    if (result == 0 && directory && i == 0 && texts && job->labels.count > 1 && !job->labels.several)
+        add_errors(job, &p, scores);
+    if (result == 0 && directory && job->kind->predict)
+        result = job->kind->predict(job, work, directory, i, logits, err);
+    mem_free(logits);
+    mem_free(p.found);
+    mem_free(p.numbers);
+    return result;
+}
+
+/* With a directory, predictions are written there. */
 static int score_all(const struct class_job *job, const struct evaluation_work *work, const char *directory,
                      json_t **scores, struct error *err)
 {
-    const size_t columns = (size_t)head_labels(job->kind->head, model_config(work->model));
     json_t *json = json_pack("{s:s}", "task", job->task);
     int result = 0;
-    for (int i = 0; i < CLASS_DEVS && job->dev[i] && result == 0; i++) {
-        float *logits = mem_array(predict_rows(job->dev[i]) * columns, sizeof *logits);
-        double loss;
-        result = predict(work, job->dev[i], logits, &loss, err);
-        if (result == 0)
-            job->kind->score(job, i, logits, loss, json);
-        if (result == 0 && directory && i == 0)
-            add_errors(job, logits, json);
-        if (result == 0 && directory && job->kind->predict)
-            result = job->kind->predict(job, work, directory, i, logits, err);
-        mem_free(logits);
-    }
+    for (int i = 0; i < CLASS_DEVS && job->dev[i] && result == 0; i++)
+        result = score_one(job, work, directory, i, json, err);
     *scores = result == 0 ? json : NULL;
     if (result < 0)
         json_decref(json);

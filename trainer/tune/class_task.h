@@ -42,6 +42,17 @@ struct class_job {
     struct samples_reading run, split_train, split_valid;
 };
 
+/* What a model gives for the rows of dev file number i, and what is right. Of heads of texts `found` and `truth` have
+ * classes by their place in the sorted names, or bits of them; or the numbers. */
+struct class_predictions {
+    const float *logits;
+    double loss;
+    size_t count;
+    uint32_t *found, *truth;
+    double *numbers, *true_numbers; /* NULL: classes */
+};
+json_t *class_predictions_scores(const struct label_set *set, const struct class_predictions *p); /* class_scores.h */
+
 struct class_kind {
     enum head_kind head;
     const char *verb;
@@ -49,8 +60,8 @@ struct class_kind {
     struct metric_table metrics; /* of a head of tokens; else empty */
     /* Reads the data; `config` is the model's. */
     int (*read)(struct class_job *job, const struct model_config *config, struct error *err);
-    /* Adds the scores of dev file number i to an object, by the logits of its rows and their mean loss. */
-    void (*score)(const struct class_job *job, int i, const float *logits, double loss, json_t *scores);
+    void (*score)(const struct class_job *job, int i, const struct class_predictions *p,
+                  json_t *scores); /* adds them */
     /* Adds what scores.json says of the training, and writes more files beside it; may be NULL. */
     int (*keep)(const struct class_job *job, const struct evaluation_work *work, const char *directory, json_t *scores,
                 struct error *err);

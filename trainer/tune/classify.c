@@ -229,45 +229,15 @@ static json_t *commonest_scores(const struct label_set *set, const uint32_t *tru
     return commonest;
 }
 
-static json_t *score_classes(const struct classify *c, const float *logits)
-{
-    const struct label_set set = label_set_of(c);
-    const size_t count = c->dev.samples.count;
-    uint32_t *found = mem_array(2 * count, sizeof *found), *truth = found + count;
-    for (size_t i = 0; i < count; i++) {
-        const float *own = logits + i * c->labels;
-        found[i] = c->several ? class_bits(own, &c->job.names) : c->job.names.rank[class_of(own, c->labels)];
-        truth[i] = c->dev.samples.items[i].label;
-    }
-    json_t *scores = (c->several ? class_several_scores : class_scores)(&set, found, truth, count);
-    if (!c->several)
-        json_object_set_new(scores, SCORES_COMMONEST, commonest_scores(&set, truth, count));
-    mem_free(found);
-    return scores;
-}
-
-static json_t *score_numbers(const struct classify *c, const float *logits)
-{
-    const size_t count = c->dev.samples.count;
-    double *found = mem_array(2 * count, sizeof *found), *truth = found + count;
-    for (size_t i = 0; i < count; i++) {
-        float label;
-        memcpy(&label, &c->dev.samples.items[i].label, sizeof label);
-        found[i] = (double)logits[i];
-        truth[i] = (double)label;
-    }
-    json_t *scores = class_number_scores(found, truth, count);
-    mem_free(found);
-    return scores;
-}
-
-static void score(const struct class_job *job, int i, const float *logits, double loss, json_t *scores)
+static void score(const struct class_job *job, int i, const struct class_predictions *p, json_t *scores)
 {
     const struct classify *c = (const struct classify *)job;
-    json_t *own = c->numbers ? score_numbers(c, logits) : score_classes(c, logits);
+    const struct label_set set = label_set_of(c);
+    json_t *own = class_predictions_scores(&set, p);
     (void)i;
-    (void)loss;
-    json_object_set_new(scores, "dev", json_integer((json_int_t)c->dev.samples.count));
+    if (c->job.names.count > 0 && !c->several)
+        json_object_set_new(own, SCORES_COMMONEST, commonest_scores(&set, p->truth, p->count));
+    json_object_set_new(scores, "dev", json_integer((json_int_t)p->count));
     json_object_set_new(scores, "left_out", json_integer((json_int_t)c->dev.unknown));
     if (job->train)
         json_object_set_new(scores, "train", json_integer((json_int_t)job->train->count));
@@ -294,24 +264,9 @@ static size_t fits(const json_t *config, const char *data, const char **names)
     return task && strcmp(task, names[0]) == 0;
 }
 
-static size_t keys(const char *task, const json_t *values, char out[TUNE_KEYS_MAX][TUNE_KEY_SIZE])
-{
-    size_t count = 0;
-    (void)task;
-    for (const char *const *key = class_score_keys(values); *key; key++)
-        snprintf(out[count++], TUNE_KEY_SIZE, "%s", *key);
-    return count;
-}
-
 static void *make(const char *task, const struct settings *settings, enum tune_use use)
 {
     return class_make(&class_kind, task, settings, use);
-}
-
-static void say_scores(console_line line, const char *task, const json_t *values)
-{
-    (void)task;
-    class_say_scores(line, values);
 }
 
 const struct tune_kind tune_classify = {
@@ -327,10 +282,10 @@ const struct tune_kind tune_classify = {
     .tuning = CLASS_TUNING,
     .holds_out = true,
     .fits = fits,
-    .keys = keys,
+    .keys = class_keys,
     .make = make,
     .evaluate = class_evaluate,
     .release = class_release,
-    .say_scores = say_scores,
+    .say_scores = class_say_scores,
     .asks = "--train FILE --dev FILE --out DIR",
 };

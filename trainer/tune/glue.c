@@ -2,14 +2,14 @@
  *
  *     predictions/TASK.tsv    of the test file, where there is one, else of the dev file
  *     eval_results.txt        key = value: the scores */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "trainer/keep/metrics.h"
+#include "trainer/keep/history.h"
 #include "trainer/tune/class_task.h"
 #include "trainer/tune/glue_scores.h"
 #include "trainer/tune/glue_tasks.h"
@@ -84,18 +84,18 @@ static json_t *part(json_t *scores, const char *key, json_t *fresh)
     return json_object_get(scores, key);
 }
 
-static void score(const struct class_job *job, int i, const float *logits, double loss, json_t *scores)
+static void score(const struct class_job *job, int i, const struct class_predictions *p, json_t *scores)
 {
     const struct glue *g = (const struct glue *)job;
     const char *suffix = g->task->devs[i].suffix;
     char key[32];
-    glue_score(g->task, job->dev[i], logits, suffix, scores, part(scores, "undefined", json_array()));
+    glue_score(g->task, job->dev[i], p->logits, suffix, scores, part(scores, "undefined", json_array()));
     glue_score_commonest(g->task, job->dev[i], suffix, part(scores, SCORES_COMMONEST, json_object()));
     json_array_append_new(part(scores, "dev", json_array()), json_integer((json_int_t)job->dev[i]->count));
     json_array_append_new(part(scores, "dev_passed_over", json_array()),
                           json_integer((json_int_t)g->devs[i].passed_over));
     snprintf(key, sizeof key, "eval_loss%s", suffix);
-    json_object_set_new(scores, key, json_real(loss));
+    json_object_set_new(scores, key, json_real(p->loss));
 }
 
 /* Predictions for the test file, which has no labels, or of the dev file, whose logits are given. */
@@ -120,31 +120,16 @@ static int predict_file(const struct class_job *job, const struct evaluation_wor
     return result;
 }
 
-/* The loss of the last step, from metrics.jsonl. */
+/* The loss of the last step. */
 static double last_loss(const char *directory)
 {
-    struct buf text = {0};
-    struct error ignored = {0};
-    double loss = 0;
-    char *path = path_join(directory, METRICS_NAME);
-    if (file_read_all(path, 1u << 30, &text, &ignored) == 0) {
-        const char *begin = text.data, *end = text.data + text.size;
-        for (bool found = false; !found && end > begin;) {
-            const char *line = --end;
-            while (line > begin && line[-1] != '\n')
-                line--;
-            json_error_t why;
-            json_t *json = json_parse(str_range(line, end), METRICS_LINE_BYTES_MAX, &why);
-            found = json && !json_object_get(json, "split");
-            if (found)
-                loss = json_number_value(json_object_get(json, "loss"));
-            json_decref(json);
-            end = line;
-        }
-    }
-    buf_release(&text);
-    mem_free(path);
-    return loss;
+    struct history history;
+    struct error ignored;
+    if (history_read(&history, directory, &ignored) < 0)
+        return 0;
+    const double loss = history_value(&history, history_last(&history, false), "loss");
+    history_release(&history);
+    return isfinite(loss) ? loss : 0;
 }
 
 static int keep(const struct class_job *job, const struct evaluation_work *work, const char *directory, json_t *scores,

@@ -127,15 +127,6 @@ static void release(void *context)
 
 /* ---- answers ---- */
 
-/* The logits of one window. */
-static struct window_logits window_logits(const void *context, uint32_t sample)
-{
-    const struct samples *samples = ((const void *const *)context)[0];
-    const float *logits = ((const void *const *)context)[1];
-    const struct task_sample *item = &samples->items[sample];
-    return (struct window_logits){logits + 2 * item->at, logits + 2 * item->at + 1, 2, item->length};
-}
-
 static int write_text(const char *directory, const char *name, const struct buf *text, struct error *err)
 {
     char *path = path_join(directory, name);
@@ -146,11 +137,9 @@ static int write_text(const char *directory, const char *name, const struct buf 
 
 static int write_object(const char *directory, const char *name, const json_t *object, struct error *err)
 {
-    struct buf text = {0};
-    json_add_text(object, JSON_INDENT(2), &text);
-    buf_add_byte(&text, '\n');
-    const int result = write_text(directory, name, &text, err);
-    buf_release(&text);
+    char *path = path_join(directory, name);
+    const int result = json_file_write(path, object, err);
+    mem_free(path);
     return result;
 }
 
@@ -308,7 +297,7 @@ static int answer_by_model(struct squad *s, const struct evaluation_work *work, 
     const void *context[] = {samples, logits};
     int result = samples->count > 0 ? predict(work, samples, logits, NULL, err) : 0;
     if (result == 0)
-        result = answer(s, &(struct logits_source){window_logits, context}, directory, scores, err);
+        result = answer(s, &(struct logits_source){answers_window, context}, directory, scores, err);
     mem_free(logits);
     return result;
 }

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "trainer/tune/class_scores.h"
 #include "trainer/tune/class_task.h"
 #include "trainer/tune/corpus.h"
 #include "trainer/tune/span_scores.h"
@@ -173,12 +174,11 @@ static json_t *score_words(const struct tagging *t, const float *logits)
     return scores;
 }
 
-static void score(const struct class_job *job, int i, const float *logits, double loss, json_t *scores)
+static void score(const struct class_job *job, int i, const struct class_predictions *p, json_t *scores)
 {
     const struct tagging *t = (const struct tagging *)job;
-    json_t *own = score_words(t, logits);
+    json_t *own = score_words(t, p->logits);
     (void)i;
-    (void)loss;
     json_object_set_new(scores, "dev", json_integer((json_int_t)t->dev.words));
     json_object_set_new(scores, "sentences", json_integer((json_int_t)t->dev.sentences));
     json_object_set_new(scores, "unknown", json_integer((json_int_t)t->unknown));
@@ -205,37 +205,9 @@ static const struct class_kind class_kind = {
     .release = release,
 };
 
-static size_t keys(const char *task, const json_t *values, char out[TUNE_KEYS_MAX][TUNE_KEY_SIZE])
-{
-    static const char *const all[] = {"accuracy", "precision", "recall", "f1"};
-    const size_t count = json_object_get(values, "f1") ? 4 : 1;
-    (void)task;
-    for (size_t i = 0; i < count; i++)
-        snprintf(out[i], TUNE_KEY_SIZE, "%s", all[i]);
-    return count;
-}
-
 static void *make(const char *task, const struct settings *settings, enum tune_use use)
 {
     return class_make(&class_kind, task, settings, use);
-}
-
-static void say_scores(console_line line, const char *task, const json_t *values)
-{
-    char list[TUNE_KEYS_MAX][TUNE_KEY_SIZE], words[56];
-    const size_t count = keys(task, values, list);
-    struct buf text = {0};
-    const char *type;
-    json_t *one;
-    for (size_t i = 0; i < count; i++)
-        buf_addf(&text, "%s%s %.4f", i > 0 ? ", " : "", list[i], json_number_value(json_object_get(values, list[i])));
-    line("scores     %s   %s", buf_text(&text),
-         format_counted((uint64_t)json_integer_value(json_object_get(values, "dev")), "word", words));
-    json_object_foreach(json_object_get(values, "per_type"), type, one)
-        line("           precision %.3f, recall %.3f, F1 %.3f of %" JSON_INTEGER_FORMAT "   %s",
-             json_number_value(json_object_get(one, "precision")), json_number_value(json_object_get(one, "recall")),
-             json_number_value(json_object_get(one, "f1")), json_integer_value(json_object_get(one, "support")), type);
-    buf_release(&text);
 }
 
 const struct tune_kind tune_tag = {
@@ -250,10 +222,10 @@ const struct tune_kind tune_tag = {
     .options = (const char *const[]){"column", NULL},
     .tuning = CLASS_TUNING,
     .holds_out = true,
-    .keys = keys,
+    .keys = class_keys,
     .make = make,
     .evaluate = class_evaluate,
     .release = class_release,
-    .say_scores = say_scores,
+    .say_scores = class_say_scores,
     .asks = "--train FILE --dev FILE --out DIR",
 };

@@ -74,15 +74,6 @@ static int check_question(struct predicting *p, struct questions *q, json_t *qa,
 
 /* ---- answers ---- */
 
-/* The logits of one window. */
-static struct window_logits window_logits(const void *context, uint32_t sample)
-{
-    const struct samples *samples = ((const void *const *)context)[0];
-    const float *logits = ((const void *const *)context)[1];
-    const struct task_sample *item = &samples->items[sample];
-    return (struct window_logits){logits + 2 * item->at, logits + 2 * item->at + 1, 2, item->length};
-}
-
 /* Nine digits, as in tables. */
 static json_t *probability_of(const struct answers *a)
 {
@@ -99,7 +90,7 @@ static int answer_question(struct predicting *p, struct questions *q, json_t *qa
     struct answers answers = {0};
     (void)err;
     assert(feature->question == &q->file.questions[i]);
-    answers_choose(feature, &(struct logits_source){window_logits, context}, &q->rules, &p->reading.text, &answers);
+    answers_choose(feature, &(struct logits_source){answers_window, context}, &q->rules, &p->reading.text, &answers);
     json_t *text = json_stringn(answers.best.data, answers.best.size);
     json_object_set(q->best, feature->question->id.data, text);
     json_object_set_new(q->odds, feature->question->id.data, json_real(answers.null_odds));

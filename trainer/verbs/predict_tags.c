@@ -145,6 +145,7 @@ static json_t *scores_of_tags(const struct predicting *p, const struct tag_windo
     json_t *scores =
         span_scores(found, truth, w->scored, w->ends, w->sentences, span_tags(p->names.names, p->names.count));
     json_object_set_new(scores, "dev", json_integer((json_int_t)w->scored));
+    json_object_set_new(scores, "sentences", json_integer((json_int_t)w->sentences));
     mem_free(found);
     return scores;
 }

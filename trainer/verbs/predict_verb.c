@@ -391,9 +391,14 @@ static void keep_score(struct predicting *p, size_t row)
 static json_t *scores_of(const struct predicting *p)
 {
     const struct label_set set = {"the model", NULL, p->names.count, p->names.names, NULL, p->several};
-    json_t *scores = p->several           ? class_several_scores(&set, p->found, p->truth, p->scored)
-                     : p->names.count > 0 ? class_scores(&set, p->found, p->truth, p->scored)
-                                          : class_number_scores(p->found_numbers, p->truth_numbers, p->scored);
+    const struct class_predictions given = {
+        .count = p->scored,
+        .found = p->found,
+        .truth = p->truth,
+        .numbers = p->names.count > 0 ? NULL : p->found_numbers,
+        .true_numbers = p->truth_numbers,
+    };
+    json_t *scores = class_predictions_scores(&set, &given);
     json_object_set_new(scores, "dev", json_integer((json_int_t)p->scored));
     return scores;
 }
