@@ -107,8 +107,12 @@ scores() {
     expect_exit 0 "$dstrain" eval "one/checkpoints/$(cat one/latest)"
     expect_words "next       dstrain predict one/checkpoints/" "           dstrain export one/checkpoints/"
     grep -q "^scores     sst-2: acc .* (0.5000)   60 rows; in brackets" stdout || complain "no line of scores"
-    expect_exit 0 "$dstrain" eval one --dev glue/SST-2/dev.tsv --json --threads 2
-    same_scores one/scores.json stdout
+    gzip -c glue/SST-2/dev.tsv >packed.tsv.gz
+    local file
+    for file in glue/SST-2/dev.tsv packed.tsv.gz; do
+        expect_exit 0 "$dstrain" eval one --dev $file --json --threads 2
+        same_scores one/scores.json stdout
+    done
     expect_exit 0 "$dstrain" export one --out model
     expect_exit 0 "$dstrain" eval model --data glue --seq 32 --json # finetuning_task says which task
     same_scores one/scores.json stdout

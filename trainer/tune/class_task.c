@@ -1,6 +1,7 @@
 #include "trainer/tune/class_task.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -411,6 +412,19 @@ uint32_t class_bits(const float *logits, const struct class_names *names)
     for (uint32_t i = 0; i < names->count && i < BITS_LABELS; i++)
         bits |= (uint32_t)(logits[i] > 0) << names->rank[i];
     return bits;
+}
+
+bool class_number(struct str text, uint32_t *bits)
+{
+    char copy[64], *end = copy;
+    float value = 0;
+    if (text.size > 0 && text.size < sizeof copy) {
+        memcpy(copy, text.data, text.size);
+        copy[text.size] = '\0';
+        value = strtof(copy, &end);
+    }
+    memcpy(bits, &value, sizeof value);
+    return end > copy && (size_t)(end - copy) == text.size && isfinite(value);
 }
 
 uint32_t class_of(const float *logits, uint32_t labels)

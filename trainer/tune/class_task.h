@@ -103,6 +103,9 @@ void class_cutter_release(struct class_cutter *cutter);
 /* Of several labels: bit i stands for names->names[i]. */
 uint32_t class_bits(const float *logits, const struct class_names *names);
 
+/* A label that is a number, as the bits of a float; false: it is none. */
+bool class_number(struct str text, uint32_t *bits);
+
 /* The class with the largest logit, the first one of equals. */
 uint32_t class_of(const float *logits, uint32_t labels);
 

@@ -3,17 +3,14 @@
 #include "trainer/tune/glue_tasks.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
-#include "trainer/data/input.h"
+#include "base/mem.h"
+#include "base/output.h"
 #include "trainer/tune/class_task.h"
-#include "trainer/tune/tsv.h"
-
-#define GLUE_BYTES_MAX (1u << 30) /* of a file; the largest of GLUE has 78 MB */
+#include "trainer/tune/user_table.h"
 
 #define ONE_DEV(name)                                                                                                  \
     {                                                                                                                  \
@@ -95,53 +92,37 @@ struct reading {
     const struct glue_task *task;
     const struct glue_columns *columns;
     const char *path;
+    struct table table;
     struct class_cutter cutter;
 };
 
-static int bad_label(const struct reading *r, const struct tsv *row, int column, struct str label, struct error *err)
+static int bad_label(const struct reading *r, int column, struct str label, struct error *err)
 {
     struct buf names = {0};
     for (uint32_t i = 0; i < r->task->labels && r->task->labels > 1; i++)
         buf_addf(&names, "%s%s", i > 0 ? ", " : "", r->task->label_names[i]);
     fail_at(err, ERR_INPUT, r->path, ERROR_NO_OFFSET, "line %" PRIu64 ", column %d: the label is \"%.*s\", not %s%s",
-            row->line, column + 1, (int)(label.size < 40 ? label.size : 40), label.data,
+            r->table.line, column + 1, (int)(label.size < 40 ? label.size : 40), label.data,
             r->task->labels > 1 ? "one of " : "a number", names.size > 0 ? buf_text(&names) : "");
     buf_release(&names);
     return -1;
 }
 
-/* Parses a number and stores the bits of a float. */
-static int take_number(const struct reading *r, const struct tsv *row, int column, struct str text, uint32_t *label,
-                       struct error *err)
+static int take_label(const struct reading *r, uint32_t *label, struct error *err)
 {
-    char copy[64], *end = copy;
-    float value = 0;
-    if (text.size > 0 && text.size < sizeof copy) {
-        memcpy(copy, text.data, text.size);
-        copy[text.size] = '\0';
-        value = strtof(copy, &end);
-    }
-    if (end == copy || (size_t)(end - copy) != text.size || !isfinite(value))
-        return bad_label(r, row, column, text, err);
-    memcpy(label, &value, sizeof *label);
-    return 0;
-}
-
-static int take_label(const struct reading *r, const struct tsv *row, uint32_t *label, struct error *err)
-{
-    const int place = r->columns->label, column = place == GLUE_LAST ? (int)row->count - 1 : place;
+    const int place = r->columns->label, column = place == GLUE_LAST ? (int)r->table.columns - 1 : place;
     *label = 0;
     if (place == GLUE_NONE)
         return 0;
-    const struct str text = place == GLUE_LAST ? row->last : row->columns[column];
+    const struct str text = r->table.fields[column];
     if (r->task->labels == 1)
-        return take_number(r, row, column, text, label, err);
+        return class_number(text, label) ? 0 : bad_label(r, column, text, err);
     for (uint32_t i = 0; i < r->task->labels; i++)
         if (str_equal(text, str_of(r->task->label_names[i]))) {
             *label = i;
             return 0;
         }
-    return bad_label(r, row, column, text, err);
+    return bad_label(r, column, text, err);
 }
 
 static int larger(int a, int b)
@@ -156,38 +137,41 @@ static uint32_t columns_needed(const struct glue_columns *columns)
     return (uint32_t)(columns->label == GLUE_LAST ? texts + 2 : larger(texts, columns->label) + 1);
 }
 
-static int take_row(struct reading *r, const struct tsv *row, struct samples *samples, struct error *err)
+static int take_row(struct reading *r, struct samples *samples, struct error *err)
 {
     uint32_t label;
     char columns[56];
-    if (row->count < columns_needed(r->columns)) {
-        fail_at(err, ERR_INPUT, r->path, ERROR_NO_OFFSET, "line %" PRIu64 " has %s, column %" PRIu32 " is missing",
-                row->line, format_counted(row->count, "column", columns), row->count + 1);
+    if (r->table.columns < columns_needed(r->columns)) {
+        fail_at(err, ERR_INPUT, r->path, ERROR_NO_OFFSET, "line %" PRIu64 " has %s, column %zu is missing",
+                r->table.line, format_counted(r->table.columns, "column", columns), r->table.columns + 1);
         return hint(err, "tabs separate columns");
     }
-    TRY(take_label(r, row, &label, err));
+    TRY(take_label(r, &label, err));
     const bool pair = r->columns->b != GLUE_NONE;
-    class_cut(&r->cutter, row->columns[r->columns->a], pair ? &row->columns[r->columns->b] : NULL, label, samples);
+    class_cut(&r->cutter, r->table.fields[r->columns->a], pair ? &r->table.fields[r->columns->b] : NULL, label,
+              samples);
     return 0;
 }
 
 /* ---- a file ---- */
 
-static int take_rows(struct reading *r, struct str text, struct glue_set *set, struct error *err)
+static int take_rows(struct reading *r, struct glue_set *set, struct error *err)
 {
-    struct tsv row = tsv_begin(text);
-    uint32_t label;
+    const bool labelled = r->columns->label != GLUE_NONE;
     struct error ignored;
-    if (r->columns->header && tsv_next(&row) && r->columns->label != GLUE_NONE &&
-        row.count >= columns_needed(r->columns) && take_label(r, &row, &label, &ignored) == 0)
+    uint32_t label;
+    int more = r->columns->header ? table_next(&r->table, err) : 1;
+    if (more > 0 && r->columns->header && labelled && r->table.columns >= columns_needed(r->columns) &&
+        take_label(r, &label, &ignored) == 0)
         return fail_at(err, ERR_INPUT, r->path, ERROR_NO_OFFSET,
                        "line 1 is a row: the names of the columns are missing");
-    while (tsv_next(&row)) {
-        if (row.count < r->task->columns_least && r->columns->label != GLUE_NONE)
+    while (more > 0 && (more = table_next(&r->table, err)) > 0) {
+        if (r->table.columns < r->task->columns_least && labelled)
             set->passed_over++;
         else
-            TRY(take_row(r, &row, &set->samples, err));
+            TRY(take_row(r, &set->samples, err));
     }
+    TRY(more);
     if (set->samples.count > 0)
         return 0;
     if (set->passed_over > 0)
@@ -205,14 +189,12 @@ int glue_read(const struct glue_task *task, const char *path, bool labelled, con
         .path = path,
         .cutter = {.text = text, .length = length},
     };
-    struct buf bytes = {0};
     *set = (struct glue_set){.samples = {.head = HEAD_CLASS}};
-    int result = file_read_all(path, GLUE_BYTES_MAX, &bytes, err);
-    input_repair(path, &bytes, 0);
+    int result = table_open_rows(&r.table, path, err);
     if (result == 0)
-        result = take_rows(&r, buf_str(&bytes), set, err);
+        result = take_rows(&r, set, err);
+    table_close(&r.table);
     class_cutter_release(&r.cutter);
-    buf_release(&bytes);
     return result;
 }
 

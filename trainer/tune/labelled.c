@@ -1,7 +1,6 @@
 #include "trainer/tune/labelled.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,30 +26,17 @@ static int bad(const struct reading_rows *r, struct str label, const char *what,
                    r->table.names[r->columns.label], (int)(label.size < 40 ? label.size : 40), label.data, what);
 }
 
-static int take_number(const struct reading_rows *r, struct str label, uint32_t *bits, struct error *err)
-{
-    char copy[64], *end = copy;
-    float value = 0;
-    if (label.size > 0 && label.size < sizeof copy) {
-        memcpy(copy, label.data, label.size);
-        copy[label.size] = '\0';
-        value = strtof(copy, &end);
-    }
-    if (end == copy || (size_t)(end - copy) != label.size || !isfinite(value)) {
-        bad(r, label, "no number", err);
-        return hint(err, "--kind single takes labels that are names");
-    }
-    memcpy(bits, &value, sizeof value);
-    return 0;
-}
-
 static int take_label(const struct reading_rows *r, struct labelled *rows, uint32_t *bits, struct error *err)
 {
     const struct str label = str_trim(r->table.fields[r->columns.label]);
     const size_t row = rows->samples.count;
     *bits = 0;
-    if (r->options->numbers)
-        return take_number(r, label, bits, err);
+    if (r->options->numbers && class_number(label, bits))
+        return 0;
+    if (r->options->numbers) {
+        bad(r, label, "no number", err);
+        return hint(err, "--kind single takes labels that are names");
+    }
     const bool several = r->options->several;
     rows->several = several;
     if ((label.size == 0 && !several) || (label.size > 0 && memchr(label.data, '\0', label.size)))

@@ -188,6 +188,10 @@ int table_next(struct table *t, struct error *err)
     const int more = next(t, err);
     if (more <= 0)
         return more;
+    if (t->loose) {
+        t->columns = t->field_count;
+        t->fields = mem_grow(t->fields, t->field_room, sizeof *t->fields);
+    }
     TRY(t->json ? json_fields(t, err) : check_columns(t, err));
     for (size_t i = 0; i < t->columns; i++) {
         char *text = t->cells.data + t->ends[i].from;
@@ -310,6 +314,15 @@ int table_open(struct table *t, const char *path, struct error *err)
     return 0;
 }
 
+int table_open_rows(struct table *t, const char *path, struct error *err)
+{
+    *t = (struct table){.path = path, .next_line = 1, .separator = '\t', .csv.separator = '\t', .loose = true};
+    TRY(input_open(&t->in, path, err));
+    const int more = input_bytes(&t->in, &t->rest, err);
+    t->rest = str_without_mark(more > 0 ? t->rest : (struct str){"", 0});
+    return more < 0 ? -1 : 0;
+}
+
 void table_without_names(struct table *t)
 {
     for (size_t i = 0; i < t->columns; i++) {
@@ -325,7 +338,7 @@ void table_without_names(struct table *t)
 void table_close(struct table *t)
 {
     input_close(&t->in);
-    for (size_t i = 0; i < t->columns; i++)
+    for (size_t i = 0; i < t->columns && t->names; i++)
         mem_free(t->names[i]);
     mem_free(t->names);
     mem_free(t->fields);

@@ -33,7 +33,7 @@ struct table {
     bool mark;         /* the file begins with a UTF-8 mark */
     struct buf header; /* the first record of a CSV, like raw; empty: there is none */
     char **names;      /* [columns] */
-    size_t columns;
+    size_t columns;    /* of every row; of table_open_rows those of the last one that was read */
     struct str
         *fields; /* [columns] of the record, UTF-8, valid until the next call; JSON: "" where the key is missing */
 
@@ -42,6 +42,7 @@ struct table {
     struct str rest;     /* read, and not taken yet */
     uint64_t next_line;  /* of rest.data[0] */
     uint64_t field_line; /* where the current field begins */
+    bool loose;          /* table_open_rows */
     struct buf bytes, cells;
     struct table_field *ends; /* [field_room] */
     size_t field_count, field_room;
@@ -54,6 +55,9 @@ int table_open(struct table *table, const char *path, struct error *err);
 /* Reads a record: 1, or 0 after the last. ERR_INPUT names the line: other columns than the header has, a quotation mark
  * that is not closed, a line that is not a JSON object. */
 int table_next(struct table *table, struct error *err);
+/* Opens a table as the field publishes them: tabs separate columns, quotation marks are text, the first record is a row
+ * like others, and rows may have any number of columns. It has no names. */
+int table_open_rows(struct table *table, const char *path, struct error *err);
 /* After table_open of a CSV without names: its first record is a row, and the columns are called 1, 2, 3, … */
 void table_without_names(struct table *table);
 void table_close(struct table *table);

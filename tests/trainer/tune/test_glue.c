@@ -6,47 +6,9 @@
 #include "trainer/tune/glue_scores.h"
 #include "trainer/tune/glue_tasks.h"
 #include "trainer/tune/scores.h"
-#include "trainer/tune/tsv.h"
 
 #define FOLDER    "test_glue.d"
 #define FILE_NAME FOLDER "/train.tsv"
-
-static bool is(struct str text, const char *expected)
-{
-    return str_equal(text, str_of(expected));
-}
-
-/* ---- tables ---- */
-
-TEST(rows_are_lines_and_columns_are_text)
-{
-    struct tsv row = tsv_begin(STR("\xef\xbb\xbf"
-                                   "a\t\"b\tc\"\r\n\n\xef\xbb\xbfx\t\t\ny"));
-    assert_true(tsv_next(&row));
-    assert_true(row.line == 1 && row.count == 3);
-    assert_true(is(row.columns[0], "a") && is(row.columns[1], "\"b") && is(row.columns[2], "c\"") &&
-                is(row.last, "c\""));
-    assert_true(tsv_next(&row));
-    assert_true(row.line == 2 && row.count == 1 && row.last.size == 0);
-    assert_true(tsv_next(&row));
-    assert_true(row.count == 3 && is(row.columns[0], "\xef\xbb\xbfx") && row.columns[1].size == 0);
-    assert_true(tsv_next(&row));
-    assert_true(row.line == 4 && row.count == 1 && is(row.columns[0], "y"));
-    assert_false(tsv_next(&row));
-    row = tsv_begin(STR(""));
-    assert_false(tsv_next(&row));
-}
-
-TEST(a_row_has_more_columns_than_are_kept)
-{
-    char text[300];
-    for (size_t i = 0; i < 99; i++)
-        memcpy(text + 2 * i, "x\t", 2);
-    memcpy(text + 198, "end", 3);
-    struct tsv row = tsv_begin((struct str){text, 201});
-    assert_true(tsv_next(&row));
-    assert_true(row.count == 100 && is(row.last, "end") && is(row.columns[TSV_COLUMNS_MAX - 1], "x"));
-}
 
 /* ---- pairs ---- */
 

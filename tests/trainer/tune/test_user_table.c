@@ -62,6 +62,35 @@ TEST(tables_are_read)
         assert_string_equal(read_all(cases[i][0]), cases[i][1]);
 }
 
+TEST(rows_without_names_have_any_number_of_columns)
+{
+    struct table table;
+    snprintf(path, sizeof path, "/tmp/table-%d.tsv", (int)getpid());
+    static const char text[] = "\xef\xbb\xbf"
+                               "a\t\"b\tc\"\r\n\nx\t\t\ny\n"
+                               "1\t2\t3\t4\t5\t6\t7\t8\t9\t10\t11\t12\t13\t14\t15\t16\t17\tend";
+    static const struct {
+        uint64_t line;
+        size_t columns;
+        const char *last;
+    } rows[] = {{1, 3, "c\""}, {3, 3, ""}, {4, 1, "y"}, {5, 18, "end"}};
+    assert_int_equal(file_write_all(path, text, sizeof text - 1, err), 0);
+    assert_int_equal(table_open_rows(&table, path, err), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(table_next(&table, err), 1);
+        assert_int_equal(table.line, rows[i].line);
+        assert_int_equal(table.columns, rows[i].columns);
+        assert_true(str_equal(table.fields[rows[i].columns - 1], str_of(rows[i].last)));
+    }
+    assert_int_equal(table_next(&table, err), 0);
+    table_close(&table);
+    assert_int_equal(file_write_all(path, "", 0, err), 0);
+    assert_int_equal(table_open_rows(&table, path, err), 0);
+    assert_int_equal(table_next(&table, err), 0);
+    table_close(&table);
+    unlink(path);
+}
+
 TEST(errors_name_the_line)
 {
     read_all("a,b\n1,2\n3,\"4\n5,6\n");
