@@ -1,14 +1,17 @@
-# The files of samples/configs that --recipe names, NAME-MODEL.json, as rows of the table in trainer/recipe/read.c.
+# The files of samples/configs that --recipe names, with the models that they are for, as rows of the table in
+# trainer/recipe/read.c: name, model, file.
 set(rows "")
-foreach(recipe fast-mini)
-    set(file ${CMAKE_SOURCE_DIR}/samples/configs/${recipe}.json)
+foreach(recipe "fast;mini;fast-mini" "modern;modern-mini;modern")
+    list(GET recipe 0 name)
+    list(GET recipe 1 model)
+    list(GET recipe 2 file)
+    set(file ${CMAKE_SOURCE_DIR}/samples/configs/${file}.json)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     file(READ ${file} json)
     string(REPLACE "\\" "\\\\" json "${json}")
     string(REPLACE "\"" "\\\"" json "${json}")
     string(REPLACE "\n" "\\n" json "${json}")
-    string(REPLACE "-" "\", \"" names ${recipe})
-    string(APPEND rows "{\"${names}\", \"${json}\"},\n")
+    string(APPEND rows "{\"${name}\", \"${model}\", \"${json}\"},\n")
 endforeach()
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/recipes/recipes.inc CONTENT "${rows}" @ONLY)
 target_include_directories(trainer PRIVATE ${CMAKE_BINARY_DIR}/recipes)

@@ -185,17 +185,28 @@ recipes() {
         expect_exit 0 "$dstrain" plan --shards "$data" --model "$shape" --steps 20000 --config "$file" --json
         count=$((count + 1))
     done
-    [ $count -eq 17 ] || complain "$count files in $samples"
+    [ $count -eq 18 ] || complain "$count files in $samples"
     expect_exit 0 "${plan[@]}" --config "$samples/fast-mini.json" --json
     cp stdout by-file.json
     expect_exit 0 "${plan[@]}" --recipe fast --json
-    expect_words "found with model mini"
+    expect_words "is for model mini"
     expect_equal "the recipe that the program carries" "$(json stdout 'o["run"]')" "$(json by-file.json 'o["run"]')"
     expect_equal "it is in the run" \
         "$(json stdout '[o["run"][k] for k in ("optimizer", "batch_begin", "mask_prob", "hidden_dropout")]')" \
         "['muon', 16, 0.3, 0.0]"
     expect_equal "options win" "$(identity 'lr batch_begin batch masks' --recipe fast --lr 0.5 --batch 64)" \
         "[0.5, None, 64, 'fresh']"
+    expect_exit 0 "${plan[@]}" --config "$samples/modern.json" --json
+    cp stdout by-file.json
+    expect_exit 0 "${plan[@]}" --recipe modern --json
+    expect_words "is for model modern-mini"
+    expect_equal "the other one" "$(json stdout 'o["run"]')" "$(json by-file.json 'o["run"]')"
+    expect_equal "what it says" "$(json stdout '[o["run"][k] for k in ("optimizer", "max_lr", "schedule", "warmup",
+        "decay", "decay_shape", "mask_prob", "gradient_clipping")]')" \
+        "['stableadamw', 0.0008, 'wsd', 0.02, 0.1, 'sqrt', 0.3, 0.0]"
+    expect_equal "an option wins" "$(identity 'schedule optimizer' --recipe modern --schedule cosine)" \
+        "['cosine', 'stableadamw']"
+    refused "schedule" "scheduler.type" -- --set schedule=wsd scheduler.type=WarmupLR
     refused "--recipe" "--config" -- --recipe fast --config "$samples/laptop.json"
     refused slow fast -- --recipe slow
     for file in "$samples"/models/*.json; do # on a small machine the large one may be refused with 7

@@ -58,7 +58,7 @@ static int choose_schedule(const struct keys *keys, struct recipe *recipe, struc
     const struct settings *settings = &keys->settings;
     struct schedule *schedule = &recipe->schedule;
     if (!keys->scheduler) {
-        const bool ours = !keys->file || settings_given(settings, "schedule") || settings_given(settings, "warmup");
+        const bool ours = !keys->file || keys_told(keys, "schedule") || keys_told(keys, "warmup");
         schedule->kind = ours ? (enum schedule_kind)settings->schedule : SCHEDULE_CONSTANT; /* DeepSpeed's: none */
         schedule->warmup = ours ? settings->warmup : 0;
         schedule->decay = settings->decay;
@@ -68,6 +68,8 @@ static int choose_schedule(const struct keys *keys, struct recipe *recipe, struc
             return fail(err, ERR_USAGE, "--%s belongs to --schedule wsd", own);
         return 0;
     }
+    if (keys_get(keys->values, "schedule"))
+        return keys_complain(keys, "schedule", "it and scheduler.type exclude each other", err);
     const struct schedule_type *type = schedule_type(keys->scheduler);
     if (!type || type->ours) {
         struct buf names = {0};

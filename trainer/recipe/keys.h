@@ -29,7 +29,7 @@ struct keys {
 /* A configuration for --recipe: a file of samples/configs that is built into the program. */
 struct named_recipe {
     const char *name;
-    const char *model; /* the model that it was tuned for */
+    const char *model; /* the model that it is for */
     const char *json;  /* the file's text, as --config takes it */
 };
 const struct named_recipe *recipe_at(size_t i); /* NULL: no more */

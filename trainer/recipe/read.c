@@ -106,7 +106,7 @@ int keys_read(struct keys *keys, const struct settings *settings, struct error *
         keys->file = "--recipe";
         keys->values = json_loads(recipe->json, JSON_REJECT_DUPLICATES, NULL);
         if (!settings->init && (!settings->model || strcmp(settings->model, recipe->model) != 0))
-            log_say("note       recipe %s was found with model %s, not this one", recipe->name, recipe->model);
+            log_say("note       recipe %s is for model %s, not this one", recipe->name, recipe->model);
     } else if (keys->file) {
         TRY(json_read(keys->file, CONFIG_BYTES_MAX, ERR_USAGE, &keys->values, err));
         TRY(too_deep(keys->file, keys->values, 0, err));
