@@ -11,13 +11,13 @@
 
 #define JSON_BYTES_MAX    (64u << 20)
 #define ADDED_MAX         65536u
-#define CONTENT_BYTES_MAX 4096u /* of an added token: a search costs its length at every place */
+#define CONTENT_BYTES_MAX 256u /* of an added token: a search costs its length at every place */
 
 /* Files being read. */
 struct reading {
     const char *path; /* of messages */
     json_t *vocab;    /* the model's pieces */
-    json_t *added;    /* array of added tokens, or NULL */
+    json_t *added;    /* content of each added token -> its place in rules->added */
     struct bpe_rules *rules;
     struct str *pieces; /* by id */
     size_t count;
@@ -248,14 +248,15 @@ static int add_token(struct reading *reading, const char *content, const json_t 
                                      .rstrip = rules_flag(token, "rstrip", false),
                                      .normalized = rules_flag(token, "normalized", !special),
                                      .outside = !inside};
-    for (size_t i = 0; i < added->count; i++)
-        if (str_equal(added->items[i].content, made.content)) {
-            if (added->items[i].id != made.id)
-                return fail_at(err, ERR_INPUT, reading->path, ERROR_NO_OFFSET, "two added tokens are \"%.60s\"",
-                               content);
-            added->items[i] = made;
-            return 0;
-        }
+    const json_t *known = json_object_get(reading->added, content);
+    if (known) {
+        struct added_token *before = &added->items[json_integer_value(known)];
+        if (before->id != made.id)
+            return fail_at(err, ERR_INPUT, reading->path, ERROR_NO_OFFSET, "two added tokens are \"%.60s\"", content);
+        *before = made;
+        return 0;
+    }
+    json_object_set_new(reading->added, content, json_integer((json_int_t)added->count));
     added->items[added->count++] = made;
     reading->count += !inside;
     return 0;
@@ -270,9 +271,8 @@ static int add_named(struct reading *reading, const json_t *said, const char *us
     const char *content = json_is_object(said) ? text_of(said, "content") : json_string_value(said);
     uint32_t id;
     content = content ? content : usual;
-    for (size_t i = 0; content && i < reading->rules->added.count; i++)
-        if (str_equal(reading->rules->added.items[i].content, str_of(content)))
-            return 0;
+    if (content && json_object_get(reading->added, content))
+        return 0;
     if (!content || !*content)
         return 0;
     if (!id_of(reading->vocab, content, &id)) {
@@ -343,9 +343,9 @@ static uint32_t find_piece(const struct reading *reading, const char *piece)
     uint32_t id;
     if (id_of(reading->vocab, piece, &id))
         return id;
-    for (size_t i = 0; i < reading->rules->added.count; i++)
-        if (str_equal(reading->rules->added.items[i].content, str_of(piece)))
-            return reading->rules->added.items[i].id;
+    const json_t *added = json_object_get(reading->added, piece);
+    if (added)
+        return reading->rules->added.items[json_integer_value(added)].id;
     return VOCAB_NONE;
 }
 
@@ -478,6 +478,7 @@ static int read_all(struct reading *reading, const json_t *root, struct error *e
     const json_t *model = json_object_get(root, "model");
     reading->vocab = json_object_get(model, "vocab");
     reading->rules = mem_clear(1, sizeof *reading->rules);
+    reading->added = json_object();
     TRY(read_normalizer(reading, json_object_get(root, "normalizer"), err));
     TRY(read_pre_tokenizer(reading, json_object_get(root, "pre_tokenizer"), err));
     TRY(read_added(reading, json_object_get(root, "added_tokens"), err));
@@ -517,6 +518,7 @@ int bpe_read_json(struct vocab **vocab, const char *path, const json_t *root, co
         *vocab = finish(&reading);
     bpe_rules_close(reading.rules);
     mem_free(reading.pieces);
+    json_decref(reading.added);
     json_decref(config);
     json_decref(map);
     return result;

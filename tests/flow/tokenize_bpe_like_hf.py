@@ -27,12 +27,14 @@ CONTEXTS = ("%s", "a%sb", " %s", "%s x", "'%s", "1%s2", "\u00e9%s", "!%s ", "%s\
 
 
 def points():
-    """(name, lines) for every code point, in parts."""
-    for first in range(0, 0x110000, 0x10000):
-        letters = (chr(point) for point in range(first, first + 0x10000) if not 0xD800 <= point < 0xE000)
-        yield f"points from U+{first:04X}", "".join(
-            context.replace("%s", letter) + "\n" for letter in letters if letter != "\n"
-            for context in CONTEXTS).encode()
+    """(name, lines) for every code point of the planes that have some, in parts."""
+    for points in tokenizer_texts.POINTS:
+        for first in range(points.start, points.stop, 0x8000):
+            letters = (chr(point) for point in range(first, min(first + 0x8000, points.stop))
+                       if not 0xD800 <= point < 0xE000)
+            yield f"points from U+{first:04X}", "".join(
+                context.replace("%s", letter) + "\n" for letter in letters if letter != "\n"
+                for context in CONTEXTS).encode()
 
 
 def texts():

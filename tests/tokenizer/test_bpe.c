@@ -362,6 +362,8 @@ TEST_WITH(damaged_files_are_refused, NULL, clear)
         {"", "[]", "", "no vocabulary"},
         {PIECES, "[]", ", \"added_tokens\": [{\"id\": 7, \"content\": \"a\"}]", "has not the id of its piece"},
         {PIECES, "[]", ", \"added_tokens\": [{\"id\": 4, \"content\": \"x\"}]", "ids must follow each other"},
+        {PIECES, "[]", ", \"added_tokens\": [{\"id\": 3, \"content\": \"x\"}, {\"id\": 4, \"content\": \"x\"}]",
+         "two added tokens are \"x\""},
         {PIECES, "[]",
          ", \"post_processor\": {\"type\": \"RobertaProcessing\", \"cls\": [\"x\", 3], \"sep\": [\"a\", 0]}",
          "\"x\" is no piece"},
@@ -370,6 +372,33 @@ TEST_WITH(damaged_files_are_refused, NULL, clear)
         put_json("", cases[i].pieces, cases[i].merges, BYTES, cases[i].more);
         assert_refused(ERR_INPUT, cases[i].says);
     }
+}
+
+/* A search costs the length of a token at every place, so long ones are refused; there may be many. */
+TEST_WITH(added_tokens_are_bounded, NULL, clear)
+{
+    char list[600];
+    struct opened opened;
+    for (int size = 257; size >= 256; size--) {
+        snprintf(list, sizeof list, ", \"added_tokens\": [{\"id\": 3, \"content\": \"%0*d\"}]", size, 0);
+        put_json("", PIECES, MERGES, BYTES, list);
+        if (size > 256)
+            assert_refused(ERR_UNSAFE, "an added token has more than 256 bytes");
+    }
+    opened = open_path(FOLDER, true);
+    close_opened(&opened);
+    struct buf text = {0};
+    buf_add_text(&text,
+                 "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0}, \"merges\": []}, \"pre_tokenizer\": " BYTES
+                 ", \"added_tokens\": [{\"id\": 1, \"content\": \"x1\"}");
+    for (int id = 2; id <= 60000; id++)
+        buf_addf(&text, ", {\"id\": %d, \"content\": \"x%d\"}", id, id);
+    buf_add_text(&text, "]}");
+    put("tokenizer.json", buf_text(&text));
+    buf_release(&text);
+    opened = open_path(FOLDER, true);
+    assert_ids(&opened, STR("ax59999x6y"), 3, (const uint32_t[]){0, 59999, 6}); /* y has no piece */
+    close_opened(&opened);
 }
 
 /* The same pieces as vocab.json and merges.txt, whose class says how text is cut. */
