@@ -24,7 +24,9 @@ expect_exit 0 "$dsdata" build -q --jsonl long.jsonl --vocab vocab.txt --seq 64,8
 expect_exit 0 "$dsdata" verify long.ds
 expect_equal "the layout is the old one" "$(json long.ds/manifest.json 'o["format_version"]')" 1
 # Every word is in a sample, and a segment ends with its document: 8,190 tokens fit between [CLS] and [SEP].
-lengths=$(for ((i = 0; i < 30; i++)); do "$dsdata" show long.ds --seq 8192 --sample $i --json 2>"$scratch/stderr"; done |
+lengths=$(for ((i = 0; i < 30; i++)); do
+    "$dsdata" show long.ds --seq 8192 --sample $i --json 2>"$scratch/stderr"
+done |
     python3 -c 'import json, sys; print(*sorted(len(json.loads(line)["tokens"]) - 2 for line in sys.stdin))')
 expect_equal "lengths of segments" "$lengths" \
     "40 $(printf '100 %.0s' {1..20})300 810 3620 3886 4305 8190 8190 8190 8190"
