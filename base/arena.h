@@ -1,8 +1,7 @@
 /* Memory that lives as long as one job: allocated piece by piece, released all at once. A struct arena belongs to one
  * thread at a time. arena_reset keeps the chunks, so a job in the steady state allocates nothing. Under the address
  * sanitizer the memory is poisoned, so a pointer that outlives its job is caught. */
-#ifndef BASE_ARENA_H
-#define BASE_ARENA_H
+#pragma once
 
 #include "base/str.h"
 
@@ -24,5 +23,3 @@ void arena_reset(struct arena *arena);                              /* frees all
 void arena_release(struct arena *arena);                            /* frees all memory; the arena is ready to use
                                                                      * again */
 size_t arena_bytes(const struct arena *arena);                      /* memory held */
-
-#endif

@@ -9,8 +9,7 @@
  * deadlock, because the oldest job can always move. Jobs keep their buffers, so the steady state allocates nothing.
  * Data and errors move downstream; only free slots and stop travel back. The error reported is the first in job order,
  * whatever the timing: jobs before a failed one still finish all their steps, jobs after it are dropped. */
-#ifndef BASE_BELT_H
-#define BASE_BELT_H
+#pragma once
 
 #include "base/error.h"
 
@@ -65,5 +64,3 @@ struct belt *belt_open(const struct belt_options *options);
 int belt_next(struct belt *belt, void **job, struct error *err);
 void belt_done(struct belt *belt);  /* frees the job's slot, or returns the job to the step that said BELT_MORE */
 void belt_close(struct belt *belt); /* stops at once, drops what is under way, joins the pool, frees everything */
-
-#endif

@@ -1,7 +1,6 @@
 /* Internal to base: the system calls on files. They behave like the calls they are named after, but retry after EINTR.
  * A test may make one fail or have every change on disk recorded (faults.h). */
-#ifndef BASE_CALLS_H
-#define BASE_CALLS_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -19,5 +18,3 @@ int call_truncate(int fd, uint64_t bytes);
 int call_rename(const char *from, const char *to);
 int call_remove(const char *path); /* a file or an empty directory */
 int call_make_directory(const char *path);
-
-#endif

@@ -1,6 +1,5 @@
 /* Another program as a child of this one. */
-#ifndef BASE_CHILD_H
-#define BASE_CHILD_H
+#pragma once
 
 #include "base/error.h"
 
@@ -18,5 +17,3 @@ struct child_output {
 #define CHILD_NONE ((struct child_output){0, -1})
 int child_open(struct child_output *child, char *const words[], int in, struct error *err);
 int child_close(struct child_output *child);
-
-#endif

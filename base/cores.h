@@ -1,6 +1,5 @@
 /* How many threads can run at once on this machine, and how much memory there is. */
-#ifndef BASE_CORES_H
-#define BASE_CORES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ void cores_keep(unsigned which);
 
 /* The most memory in bytes that this process may have: the machine's, or the limit of its control group. */
 uint64_t memory_allowed(void);
-
-#endif

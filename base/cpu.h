@@ -2,8 +2,7 @@
  * file whose name ends in avx2.c or avx512.c is compiled with the instructions of that level (cmake/rooms.cmake): call
  * nothing in it unless vector_level() allows it. (trainer/cpu has levels of its own, whose bits differ: cpu_level().)
  * Any thread. */
-#ifndef BASE_CPU_H
-#define BASE_CPU_H
+#pragma once
 
 enum vector_level {
     VECTOR_BASE,   /* what every machine of this architecture has */
@@ -16,5 +15,3 @@ enum vector_level {
  * the first call. */
 enum vector_level vector_level(void);
 const char *vector_level_name(enum vector_level level); /* "avx2" */
-
-#endif

@@ -1,7 +1,6 @@
 /* CRC-32C, the checksum of TFRecord files (TensorFlow's samples, TensorBoard's events): Castagnoli's polynomial
  * 0x1EDC6F41, bits reflected, start and end inverted (RFC 3720, appendix B.4). Our own formats use hash.h. */
-#ifndef BASE_CRC32C_H
-#define BASE_CRC32C_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ static inline uint32_t crc32c_masked(const void *data, size_t bytes)
     const uint32_t crc = crc32c(data, bytes);
     return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }
-
-#endif

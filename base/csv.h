@@ -4,8 +4,7 @@
  *
  *     struct csv csv = {.separator = ';', .quotes = true};
  *     csv_byte(&csv, &calls, context, byte) … csv_end(&csv, &calls, context) */
-#ifndef BASE_CSV_H
-#define BASE_CSV_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -87,5 +86,3 @@ static inline bool csv_end(struct csv *csv, const struct csv_calls *calls, void 
         csv_close_record(csv, calls, context);
     return true;
 }
-
-#endif

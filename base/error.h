@@ -9,8 +9,7 @@
  *
  * Callees print nothing; `main` prints once (error_print) and exits with the kind, which is the exit code. Never
  * overwrite an error that already says what happened. */
-#ifndef BASE_ERROR_H
-#define BASE_ERROR_H
+#pragma once
 
 #include <jansson.h>
 #include <stdint.h>
@@ -86,5 +85,3 @@ __attribute__((noreturn)) void error_leave(const struct error *err); /* the same
         if ((call) < 0)                                                                                                \
             return -1;                                                                                                 \
     } while (0)
-
-#endif

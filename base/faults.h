@@ -13,8 +13,7 @@
  *   DS_WAITS=FACTOR                                   by which waits for processes that are lost, or false, are shorter
  *   DS_TRACE_FILE=PATH                                every change of a file is recorded there: see trace_begin
  *   DS_COUNT_CALLS=PATH                               at the end, how many there were: "CHANGES READS ALLOCATIONS" */
-#ifndef BASE_FAULTS_H
-#define BASE_FAULTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -108,5 +107,4 @@ double fault_wait(double seconds);
 #define fault_progress_seconds(otherwise) (otherwise)
 #define fault_wait(seconds)               (seconds)
 
-#endif
 #endif

@@ -6,8 +6,7 @@
  * A test can make the n-th call that changes state (create, write, sync, rename, truncate, remove, mkdir), or the n-th
  * that reads, fail, be short, or end the process: see faults.h. A struct file belongs to one thread, except that
  * file_read_at and file_write_at may be called from any thread. */
-#ifndef BASE_FILE_H
-#define BASE_FILE_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -123,5 +122,3 @@ int lock_enter(struct lock *lock, const char *directory, struct error *err); /* 
 int lock_hold(struct lock *lock, uint32_t byte, struct error *err);          /* ERR_LOCKED: it is held already */
 void lock_let_go(struct lock *lock, uint32_t byte);
 bool lock_is_held(const struct lock *lock, uint32_t byte); /* by another process */
-
-#endif

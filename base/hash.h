@@ -1,7 +1,6 @@
 /* XXH3-64 (https://xxhash.com, seed 0 unless stated otherwise): the hash of files, names and keys everywhere in this
  * project. */
-#ifndef BASE_HASH_H
-#define BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ void hash_close(struct hash *hash);
 char *hash_text(uint64_t hash, char out[17]);
 /* Reads exactly 16 hexadecimal digits; 0 on success, -1 otherwise. */
 int hash_parse(const char *text, uint64_t *hash);
-
-#endif

@@ -1,6 +1,5 @@
 /* HMAC-SHA-256 (RFC 2104): proves that whoever sent a message knows a key, without sending the key. */
-#ifndef BASE_HMAC_H
-#define BASE_HMAC_H
+#pragma once
 
 #include "base/sha256.h"
 #include "base/str.h"
@@ -14,5 +13,3 @@ void hmac_sha256(struct str key, struct str message, unsigned char mac[HMAC_BYTE
 
 /* Compares in a time that does not depend on the bytes, so that a guess cannot be improved byte by byte. */
 bool hmac_same(const unsigned char a[HMAC_BYTES], const unsigned char b[HMAC_BYTES]);
-
-#endif

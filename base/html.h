@@ -1,8 +1,7 @@
 /* HTML pages that stand alone: no script, no other file, no network. A page is XHTML that any XML parser reads, written
  * into one buffer. Tags, numbers and our own words are added with buf_addf; text that comes from a file must always go
  * through html_text. */
-#ifndef BASE_HTML_H
-#define BASE_HTML_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -53,5 +52,3 @@ void html_tile(struct buf *page, const char *name, const char *figure, const cha
 char *html_share(uint64_t part, uint64_t of, char out[32]);
 /* part / of, as a number from 0 to 100 for CSS. */
 double html_percent(uint64_t part, uint64_t of);
-
-#endif

@@ -1,7 +1,6 @@
 /* The key of a job: a secret by which its processes know each other (trainer/comm/rendezvous.h). It never appears in an
  * error, a log or a file that others may read. */
-#ifndef BASE_JOB_KEY_H
-#define BASE_JOB_KEY_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -28,5 +27,3 @@ int job_key_parse(struct str digits, struct job_key *key, struct error *err);
 /* The same from a file that only its owner, the user of this process, may read or write. ERR_MISMATCH: others may, or
  * it holds no key; ERR_USAGE, ERR_UNSAFE: those of file_open_read. */
 int job_key_read(const char *path, struct job_key *key, struct error *err);
-
-#endif

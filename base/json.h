@@ -2,8 +2,7 @@
  * (manifests, tokenizers, headers of tensors), but up to 75 times for a text of nothing but "{},". So each kind of file
  * has a limit of its size, and its tree may take JSON_TREE_PER_BYTE times that limit (briefly up to twice as much,
  * while a hash table grows). */
-#ifndef BASE_JSON_H
-#define BASE_JSON_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -29,5 +28,3 @@ int json_read(const char *path, size_t bytes_max, enum error_kind kind, json_t *
 /* The same for files that other programs write, as Python does: an integer beyond 64 bits (model_max_length) becomes a
  * real, and NaN, Infinity, -Infinity and numbers beyond a double become null. */
 int json_read_foreign(const char *path, size_t bytes_max, enum error_kind kind, json_t **out, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Writing JSON with jansson: a value to a file or to text. base/json.h reads. */
-#ifndef BASE_JSON_WRITE_H
-#define BASE_JSON_WRITE_H
+#pragma once
 
 #include "base/json.h"
 
@@ -11,5 +10,3 @@ int json_file_write(const char *path, const json_t *value, struct error *err);
 /* Appends value as text; flags are jansson's (JSON_COMPACT, JSON_SORT_KEYS, JSON_INDENT(2)). Reals have at most 15
  * digits, so text → value → text is stable, but double → text → double is not always bit-exact. */
 void json_add_text(const json_t *value, size_t flags, struct buf *out);
-
-#endif

@@ -8,8 +8,7 @@
  *     PMI_*, MV2_*                        MPICH, MVAPICH2, srun --mpi=pmi2
  *     RANK, WORLD_SIZE                    torchrun, accelerate, Kubernetes
  *     SLURM_*                             inside a step of srun only: a plain command in a batch script is one process */
-#ifndef BASE_LAUNCHER_H
-#define BASE_LAUNCHER_H
+#pragma once
 
 #include "base/error.h"
 #include "base/job_key.h"
@@ -89,5 +88,3 @@ bool launcher_follows(void);
 /* For work of one process: several identical ones side by side would waste the machine and compete for one directory.
  * ERR_USAGE if there are several. `program`: its name, for the hint. */
 int launcher_refuse(const char *program, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Messages for people, on stderr; data goes to stdout and never through here. Any thread. Used by mains, build.c,
  * train.c and verbs only: pure rooms do not log. With `json`, every line is one JSON object {"level":…,"text":…}. */
-#ifndef BASE_LOG_H
-#define BASE_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ void log_status_left(void);
  * at most out_size - 1 bytes, cut at a character: for titles and names printed to a terminal. Returns out. */
 char *log_safe(const char *text, char *out, unsigned long out_size);
 bool log_is_harmful(uint32_t code_point); /* it is one of those characters */
-
-#endif

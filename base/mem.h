@@ -1,8 +1,7 @@
 /* The only layer that allocates memory. If there is none, it ends the program with exit code 7, so no caller has an
  * out-of-memory path; what is on disk stays resumable. Every size that comes from a file is checked against a named
  * limit before it gets here. All calls may be made from any thread. */
-#ifndef BASE_MEM_H
-#define BASE_MEM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ _Noreturn void mem_exhausted(size_t count, size_t bytes);
 
 /* Largest resident size of this process so far, in bytes, as the kernel counts it (getrusage). */
 uint64_t mem_peak_bytes(void);
-
-#endif

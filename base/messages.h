@@ -3,8 +3,7 @@
  *
  * messages_mpi.c is compiled into the programs that want MPI and not into base, so that a program without it needs
  * none. */
-#ifndef BASE_MESSAGES_H
-#define BASE_MESSAGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ struct messages {
 
 /* NULL if this program was built without MPI. */
 const struct messages *messages_mpi(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Optional parts of a program that need a library not installed everywhere. Each is a file beside the program, loaded
  * on demand, so that the program itself starts without that library. */
-#ifndef BASE_MODULE_H
-#define BASE_MODULE_H
+#pragma once
 
 #include "base/error.h"
 
@@ -22,5 +21,3 @@ void module_hand_over(const char *pattern, char **argv);
 #define STATIC_HINT                                                                                                    \
     "the programs of the wheel and of the release archive are static and load no modules: install %s and build from "  \
     "the sources, without -DDS_STATIC=ON (README.md, Install)"
-
-#endif

@@ -2,8 +2,7 @@
  * and the record of settings in force. Options are long, never abbreviated; `--name value` and `--name=value` are the
  * same. A row lists the verbs that take the option. Settings are one struct per program; a row holds the offset of its
  * field. */
-#ifndef BASE_OPTS_H
-#define BASE_OPTS_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -194,5 +193,3 @@ void opts_man_page(const struct opt_program *program, struct buf *out);
 void opts_completion(const struct opt_program *program, struct buf *out);
 void opts_completion_zsh(const struct opt_program *program, struct buf *out);
 void opts_completion_fish(const struct opt_program *program, struct buf *out);
-
-#endif

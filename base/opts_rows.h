@@ -1,6 +1,5 @@
 /* Inside base/opts*.c only: what parsing, values and documents of the options share. */
-#ifndef BASE_OPTS_ROWS_H
-#define BASE_OPTS_ROWS_H
+#pragma once
 
 #include "base/opts.h"
 
@@ -35,5 +34,3 @@ void opt_help_text(const struct opt_row *row, struct buf *out);
 
 /* The value of a row that is neither a text nor a list of paths, as one would type it. */
 void opt_value_text(const struct opt_row *row, const void *field, struct buf *out);
-
-#endif

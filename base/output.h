@@ -1,8 +1,7 @@
 /* Facts on standard output: lines for people, or one JSON object under --json. They may contain text from outside, so
  * whatever could harm a terminal is replaced or escaped here and in log.h, and nowhere else. Whether standard output
  * took everything is checked once, at the end (process_close). One thread. */
-#ifndef BASE_OUTPUT_H
-#define BASE_OUTPUT_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -43,5 +42,3 @@ __attribute__((format(printf, 2, 3))) int hint_command(struct error *err, const 
 void say_next(char *command);
 /* One more line under it: another command that may come next. Frees the command. */
 void say_next_too(char *command);
-
-#endif

@@ -1,8 +1,7 @@
 /* A loop whose iterations are distributed over threads. Divide the work into tasks by its shape alone, never by the
  * number of threads, and let every sum belong to one task or be made of the tasks' parts in their order: then results
  * are bit-exact for any number of threads. (For a stream of jobs that several steps work on, use a belt: belt.h.) */
-#ifndef BASE_PARALLEL_H
-#define BASE_PARALLEL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ static inline size_t smaller(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
-
-#endif

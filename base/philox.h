@@ -1,8 +1,7 @@
 /* Philox 4x32-10, the generator of every random number in both programs, on processors and in CUDA: Salmon, Moraes,
  * Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011 (section 4.3, constants of table 2). base/random.h
  * says how it is used; random_row.h has it for vectors. */
-#ifndef BASE_PHILOX_H
-#define BASE_PHILOX_H
+#pragma once
 
 #include <stdint.h>
 
@@ -39,5 +38,3 @@ PHILOX_FUNCTION void philox(uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, 
     out[2] = c2;
     out[3] = c3;
 }
-
-#endif

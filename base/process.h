@@ -1,8 +1,7 @@
 /* What both programs do before their work and after it.
  *
  *     int main(…) { process_open("dsdata"); …; return process_close(code); } */
-#ifndef BASE_PROCESS_H
-#define BASE_PROCESS_H
+#pragma once
 
 /* Call it first: it may open files.
  * - File descriptors 0 to 2 are open afterwards (on /dev/null if the caller closed them), so that no data file gets one
@@ -18,5 +17,3 @@ void process_open(const char *program);
  * code was 0: reports it and returns ERR_RESOURCE. ERR_PIPE, as the code or as the reason of the failure, ends the
  * process by SIGPIPE, as it would have ended if it had not been ignored. */
 int process_close(int code);
-
-#endif

@@ -3,8 +3,7 @@
  * --json. The caller makes the text; the timing is here. Nothing is printed under -q. One thread at a time.
  *
  * Shares are of one stage of a run; the time left is of the whole run, as far as the caller knows it. */
-#ifndef BASE_PROGRESS_H
-#define BASE_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ extern const int stop_signals[];
 bool stop_is_ignored(int number); /* it is SIGHUP under nohup */
 bool stop_requested(void);
 void stop_request(void); /* as a signal would; for tests and --stop-after */
-
-#endif

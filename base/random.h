@@ -6,8 +6,7 @@
  *     uint32_t r = random_at(&masks, sample, position);
  *
  * No floating point decides a byte: probabilities are whole millionths (random_chance), choices are random_below. */
-#ifndef BASE_RANDOM_H
-#define BASE_RANDOM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ static inline float random_quick(uint32_t *state)
     *state = *state * 1664525u + 1013904223u;
     return (float)(*state >> 8) * 0x1p-23f - 1;
 }
-
-#endif

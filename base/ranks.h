@@ -7,8 +7,7 @@
  * done, and exit with ERR_PEER; one that does not get that far exits after LOST_SECONDS anyway. When one process is
  * asked to stop or fails, all others stop in the same way. One that is alive but makes no progress (it was stopped, or
  * its machine hangs) is reported after 10 s, and counts as dead after the peer timeout. */
-#ifndef BASE_RANKS_H
-#define BASE_RANKS_H
+#pragma once
 
 #include "base/file.h"
 #include "base/messages.h"
@@ -39,5 +38,3 @@ int ranks_all_reduce(struct ranks *ranks, uint64_t *values, size_t count, struct
 
 /* True in the one process that reports an error to the user. */
 bool ranks_speaks(const struct ranks *ranks);
-
-#endif

@@ -4,8 +4,7 @@
  *     SCOPED(mem_free_at) char *path = path_join(directory, name);
  *
  * A value that is returned is computed before. jansson's json_auto_t is the same for its objects. */
-#ifndef BASE_SCOPED_H
-#define BASE_SCOPED_H
+#pragma once
 
 #include "base/mem.h"
 
@@ -20,5 +19,3 @@ static inline void mem_free_at(void *variable)
     memcpy(&memory, variable, sizeof memory);
     mem_free(memory);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SHA-256 (FIPS 180-4), for sums that others compare and sign. XXH3 (hash.h) detects accidents only: an attacker can
  * make two texts with one XXH3. Uses the processor's SHA instructions if it has them. */
-#ifndef BASE_SHA256_H
-#define BASE_SHA256_H
+#pragma once
 
 #include "base/str.h"
 
@@ -33,5 +32,3 @@ bool sha256_line(struct str line, char digits[SHA256_DIGITS + 1], struct str *na
  * text. */
 void sha256_save(const struct sha256 *sha, struct buf *out);
 bool sha256_load(struct sha256 *sha, uint64_t bytes, struct str saved);
-
-#endif

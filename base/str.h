@@ -1,7 +1,6 @@
 /* Text: a view that owns nothing (struct str) and a buffer that grows (struct buf). Both hold bytes, may contain
  * NUL and are UTF-8 where they hold text. */
-#ifndef BASE_STR_H
-#define BASE_STR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -118,5 +117,3 @@ char *format_short(uint64_t count, char out[32]); /* "9,330", "86.9 k", "1.2 M",
 /* "1 thread", "1,042 threads": a noun of at most 20 bytes, whose plural has an s. */
 char *format_counted(uint64_t count, const char *noun, char out[56]);
 char *format_seconds(double seconds, char out[32]); /* "0:18", "1:02:03"; from 48 h on "3.5 days" */
-
-#endif

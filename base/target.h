@@ -5,8 +5,7 @@
  *     any other file that is not empty only with --force, or if it is what the same command writes.
  *
  * The latter is decided by the beginning of its content, never by its name. */
-#ifndef BASE_TARGET_H
-#define BASE_TARGET_H
+#pragma once
 
 #include "base/error.h"
 
@@ -67,5 +66,3 @@ int target_folder_clear(const struct target_folder *folder, struct error *err);
 int target_folder_done(const struct target_folder *folder, struct error *err);
 /* Removes our files, the mark, and the folder if it was made here. */
 void target_folder_undo(const struct target_folder *folder);
-
-#endif

@@ -1,8 +1,7 @@
 /* TFRecord, the framing of TensorFlow's samples and TensorBoard's events (lib/io/record_writer.h):
  *
  *     record    │ u64 bytes │ u32 CRC of these 8 │ message │ u32 CRC of the message │    little-endian, CRCs masked */
-#ifndef BASE_TFRECORD_H
-#define BASE_TFRECORD_H
+#pragma once
 
 #include "base/str.h"
 
@@ -16,5 +15,3 @@
 size_t tfrecord_frame(void *record, size_t bytes);
 /* The message of the record at `data`; false if there is no complete record with valid CRCs. */
 bool tfrecord_message(struct str data, struct str *message);
-
-#endif

@@ -1,7 +1,6 @@
 /* Threads whose stack does not depend on the shell: pthread_create's default is `ulimit -s`, and 64 KiB, as some
  * servers set it, is too little. */
-#ifndef BASE_THREAD_H
-#define BASE_THREAD_H
+#pragma once
 
 #include <pthread.h>
 #include <stddef.h>
@@ -12,5 +11,3 @@
 
 /* Starts a thread, to be joined or detached. Returns 0, or an errno value if the system has no more threads. */
 int thread_start(pthread_t *thread, void *(*run)(void *), void *argument);
-
-#endif

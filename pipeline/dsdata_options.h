@@ -1,11 +1,8 @@
 /* The command line of dsdata. */
-#ifndef PIPELINE_DSDATA_OPTIONS_H
-#define PIPELINE_DSDATA_OPTIONS_H
+#pragma once
 
 #include "base/opts.h"
 
 /* The program, its verbs and its options, for opts_parse into a struct dsdata_settings. Everything it points to is
  * static. */
 struct opt_program dsdata_program(void);
-
-#endif

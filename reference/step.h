@@ -1,8 +1,7 @@
 /* A training step of an encoder, written to be read: BERT (Devlin et al. 2019) and ModernBERT (Warner et al. 2024) with
  * the losses of pre-training, forward and backward, in double precision. One thread, no vectors, no library; tests
  * compare dstrain with it. Tensors have the names and shapes that transformers gives them. */
-#ifndef REFERENCE_STEP_H
-#define REFERENCE_STEP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -54,5 +53,3 @@ struct update_rule {
 };
 /* Update number `t`, from 1, of one tensor: p, with the gradient g; m and v are its moments, zero before the first. */
 void tensor_update(const struct update_rule *rule, int t, long count, double *p, const double *g, double *m, double *v);
-
-#endif

@@ -25,9 +25,9 @@ def main():
     rows.append("    " + row)
     text = (f"/* Written by scripts/alnum_table.py: what str.isalnum() takes beyond ASCII, Unicode "
             f"{unicodedata.unidata_version}. */\n"
-            "#ifndef TRAINER_TUNE_ALNUM_H\n#define TRAINER_TUNE_ALNUM_H\n\n#include <stdint.h>\n\n"
+            "#pragma once\n\n#include <stdint.h>\n\n"
             "/* clang-format off */\nstatic const struct {\n    uint32_t first, last;\n} alnum_ranges[] = {\n"
-            + "\n".join(rows) + "\n};\n/* clang-format on */\n\n#endif\n")
+            + "\n".join(rows) + "\n};\n/* clang-format on */\n")
     path = pathlib.Path(__file__).resolve().parent.parent / "trainer/tune/alnum.h"
     path.write_text(text)
     print(f"{path}: {len(ranges)} ranges")

@@ -1,8 +1,7 @@
 /* A dataset directory as a reader sees it: the samples of one sequence length and split, numbered 0 to samples - 1 in
  * the order of shards and records. Every shard is mapped and compared with the manifest when it is opened. Records are
  * checked when they are read. */
-#ifndef SHARDS_DATASET_H
-#define SHARDS_DATASET_H
+#pragma once
 
 #include "shards/manifest.h"
 #include "shards/reader.h"
@@ -29,5 +28,3 @@ int dataset_sample(const struct dataset *dataset, uint64_t i, struct sample *sam
 
 /* Tells the kernel that the shard which holds sample i is read next. */
 void dataset_prefetch(const struct dataset *dataset, uint64_t i);
-
-#endif

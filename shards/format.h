@@ -17,8 +17,7 @@
  *
  * The hash of a shard, as stored in the manifest, is XXH3-64 of the header followed by the footer. The footer holds the
  * hash of the table of hashes, so it covers every byte, yet it can be checked without reading the records. */
-#ifndef SHARDS_FORMAT_H
-#define SHARDS_FORMAT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -190,5 +189,3 @@ static inline uint64_t shard_of(uint64_t n, uint64_t k, uint64_t sample) /* the 
     const uint64_t q = n / k, in_longer = n % k * (q + 1);
     return sample < in_longer ? sample / (q + 1) : n % k + (sample - in_longer) / q;
 }
-
-#endif

@@ -13,8 +13,7 @@
  *     "templates_unknown": {"count": 7, "bytes": 4096, "characters": 4080, "sentences": 2},
  *     "languages": {"fi": {"holes": 3, "bytes": 50310}},
  *     "repaired": {"documents": 4, "reasons": {"encoding": 3, "id": 1}}, "leaks": 0 */
-#ifndef SHARDS_MANIFEST_H
-#define SHARDS_MANIFEST_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -190,5 +189,3 @@ int manifest_read(struct manifest *manifest, const char *directory, struct error
 int manifest_print(struct manifest *manifest, struct buf *out, struct error *err);
 int manifest_parse(struct manifest *manifest, struct str text, const char *path, struct error *err);
 bool manifest_intact(struct str text); /* root_hash matches the text */
-
-#endif

@@ -3,8 +3,7 @@
  * stay, and 10 % become any piece of the vocabulary, special pieces included, as in Google's
  * create_pretraining_data.py; `dstrain` may choose other shares. Whole words: a word is a piece and the pieces after it
  * that continue it; words are masked whole or not at all. Pure; any thread. */
-#ifndef SHARDS_MASKING_H
-#define SHARDS_MASKING_H
+#pragma once
 
 #include "base/random.h"
 #include "base/str.h"
@@ -54,5 +53,3 @@ void mask_anew(uint64_t seed, uint64_t epoch, uint64_t index, uint32_t seq, cons
 
 /* Removes the masks: ids are the originals, masked is 0. */
 void mask_restore(struct sample *sample);
-
-#endif

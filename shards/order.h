@@ -6,8 +6,7 @@
  *
  * So shards are read one after the other and the disk seeks little; the data was shuffled globally when it was built. π
  * and the orders within shards are keyed permutations (base/permute.h) named by (seed, epoch, shard). Any thread. */
-#ifndef SHARDS_ORDER_H
-#define SHARDS_ORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ struct order {
 
 /* The sample at place `n` < samples of an epoch; a permutation of [0, samples) for each epoch. */
 uint64_t order_sample(const struct order *order, uint64_t epoch, uint64_t n);
-
-#endif

@@ -1,8 +1,7 @@
 /* One mapped shard. Opening checks the header, the sizes against the real file, the table of hashes and the footer. No
  * number is used before it is checked, so a hostile file can only cause an error. Records are checked when they are
  * used: a block's hash on first access, a record's ranges every time. */
-#ifndef SHARDS_READER_H
-#define SHARDS_READER_H
+#pragma once
 
 #include "base/file.h"
 #include "shards/format.h"
@@ -39,5 +38,3 @@ int shard_sample(const struct shard *shard, uint64_t i, struct sample *sample, s
 
 /* Tells the kernel that this whole shard is read next, in any order. */
 void shard_prefetch(const struct shard *shard);
-
-#endif

@@ -4,8 +4,7 @@
  *     segment       0   0 0 0   0   1 1   1              a_length 5
  *
  * Pure functions on the caller's memory; any thread. */
-#ifndef SHARDS_SAMPLE_H
-#define SHARDS_SAMPLE_H
+#pragma once
 
 #include "shards/format.h"
 
@@ -46,5 +45,3 @@ const char *record_decode(const struct shard_layout *layout, const uint8_t *byte
 /* A sample with arrays for this layout, from one allocation; free with sample_release. */
 struct sample sample_make(const struct shard_layout *layout);
 void sample_release(struct sample *sample);
-
-#endif

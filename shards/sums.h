@@ -4,8 +4,7 @@
  *     HEX  seq128/train-00000-of-00004.dss          names below the dataset, sorted bytewise
  *
  * The list covers the manifest and what it names. build.json is not included, so equal datasets have equal sums. */
-#ifndef SHARDS_SUMS_H
-#define SHARDS_SUMS_H
+#pragma once
 
 #include "shards/verify.h"
 
@@ -16,5 +15,3 @@ int sums_write(const char *directory, const char *path, struct verify_progress p
  * of this dataset; ERR_STOPPED. */
 int sums_check(const char *directory, const char *path, struct verify_progress progress, struct verify_report *report,
                struct error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* Reads every byte of a dataset and compares it with the hashes in the manifest. Finds all damage, not only the first,
  * and says where: a header, a block of 1 MiB, the table of hashes, a footer, a missing or overlong end. Files among the
  * shards that the manifest does not name are reported as well: no reader opens them, but a glob may. */
-#ifndef SHARDS_VERIFY_H
-#define SHARDS_VERIFY_H
+#pragma once
 
 #include "base/file.h"
 
@@ -43,5 +42,3 @@ void verify_release(struct verify_report *report);
 
 /* Adds a range. A range that continues the last one, for the same reason, is merged into it. */
 void verify_note(struct verify_report *report, const char *file, uint64_t from, uint64_t to, const char *what);
-
-#endif

@@ -1,6 +1,5 @@
 /* The output of `verify`, in both programs: progress, facts for --json, a line for each damaged range. */
-#ifndef SHARDS_VERIFY_SAY_H
-#define SHARDS_VERIFY_SAY_H
+#pragma once
 
 #include "base/progress.h"
 #include "shards/verify.h"
@@ -14,5 +13,3 @@ struct verify_progress verify_shown(struct progress *progress);
 json_t *verify_json(const struct verify_report *report);
 /* Prints ranges and names on stdout, or that there are none. Any damage is an ERR_VERIFY that names the first of it. */
 int verify_say(const char *directory, const struct verify_report *report, struct error *err);
-
-#endif

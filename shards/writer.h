@@ -5,8 +5,7 @@
  * A cursor moves over the records from front to back. A thread that has a whole block may write it before the cursor
  * gets there, with writer_put_block; the cursor then skips it. The file appears under its final name only when it is
  * complete and synced (base/file.h). */
-#ifndef SHARDS_WRITER_H
-#define SHARDS_WRITER_H
+#pragma once
 
 #include "base/file.h"
 #include "shards/format.h"
@@ -37,5 +36,3 @@ bool writer_full(const struct shard_writer *writer);
 int writer_commit(struct shard_writer *writer, uint64_t *hash, uint64_t *bytes, struct error *err);
 /* Frees everything; a file that was not committed is removed. Safe on WRITER_CLOSED and after writer_commit. */
 void writer_close(struct shard_writer *writer);
-
-#endif

@@ -7,8 +7,7 @@
  *     expected output
  *
  * Line ends before "---", before the next "===" and at the end of the file do not count. */
-#ifndef TESTS_CASES_H
-#define TESTS_CASES_H
+#pragma once
 
 #include "base/file.h"
 #include "base/str.h"
@@ -131,5 +130,3 @@ static inline int calls_run(const char *path, void (*run)(struct str page, struc
     buf_release(&out);
     return wrong;
 }
-
-#endif

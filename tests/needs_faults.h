@@ -1,7 +1,6 @@
 /* Included by the unit tests that need the faults of base/faults.h: where these are not compiled, the whole program
  * counts as skipped. */
-#ifndef TESTS_NEEDS_FAULTS_H
-#define TESTS_NEEDS_FAULTS_H
+#pragma once
 
 #include "base/faults.h"
 
@@ -14,5 +13,4 @@ __attribute__((constructor)) static void skip_without_faults(void)
     puts("this build has no faults for tests (-DDS_FAULTS=ON): skipped");
     exit(77);
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* Two values that the row of an option takes, for tests over all rows of a program's table; and one of these tests. */
-#ifndef TESTS_OPTION_VALUES_H
-#define TESTS_OPTION_VALUES_H
+#pragma once
 
 #include "base/opts.h"
 
@@ -67,5 +66,3 @@ static inline const char *option_not_noted(const struct opt_program *program, co
     }
     return NULL;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* cmocka, the headers that most tests need, and a list of tests that needs no second naming of each: TEST(name) before
  * a body defines a test and adds it to the program's list, in the order of the file; main (unit_main.c) runs the list.
  * Inside, `state` is cmocka's. */
-#ifndef TESTS_UNIT_H
-#define TESTS_UNIT_H
+#pragma once
 
 #include <inttypes.h>
 #include <math.h>
@@ -41,5 +40,3 @@ void unit_group(CMFixtureFunction before, CMFixtureFunction after);
 
 /* Returns the number of tests that failed. For programs with a main of their own, which replaces ours. */
 int unit_run(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Added tokens: pieces that text is searched for before it is cut into words, as tokenizers' AddedVocabulary does it.
  * At each place the longest that begins there matches, and the search goes on behind it. */
-#ifndef TOKENIZER_ADDED_H
-#define TOKENIZER_ADDED_H
+#pragma once
 
 #include "base/str.h"
 
@@ -43,5 +42,3 @@ struct added_cursor {
 /* The next part: text between tokens in *part, or a token, which is returned in *token (else NULL). False: there is no
  * further part. */
 bool added_next(struct added_cursor *cursor, struct str *part, const struct added_token **token);
-
-#endif

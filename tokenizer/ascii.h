@@ -1,7 +1,6 @@
 /* Classifies 64 bytes of text at once: ASCII letters and digits, punctuation, and bytes that need a closer look. Bit i
  * stands for byte i; a blank is in no set. */
-#ifndef TOKENIZER_ASCII_H
-#define TOKENIZER_ASCII_H
+#pragma once
 
 #include <stdint.h>
 
@@ -61,6 +60,4 @@ static inline struct ascii ascii_look(const char *block)
 }
 #else
 #define ascii_look ascii_look_plain
-#endif
-
 #endif

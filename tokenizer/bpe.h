@@ -2,8 +2,7 @@
  * then the two neighbours whose merge has the lowest rank (of equal ones the leftmost) become one piece, until no
  * neighbours have a merge (Sennrich et al. 2016; tokenizers' models::BPE). A piece is written with a letter for each
  * byte, as in GPT-2's files: "Ġ" is a blank. */
-#ifndef TOKENIZER_BPE_H
-#define TOKENIZER_BPE_H
+#pragma once
 
 #include "base/str.h"
 #include "tokenizer/added.h"
@@ -52,5 +51,3 @@ void bpe_scratch_release(struct bpe_scratch *scratch);
 
 /* Appends the ids of a word, not empty. Time n·log n, memory linear. */
 void bpe_word(const struct bpe *bpe, struct bpe_scratch *scratch, struct str word, struct ids *out);
-
-#endif

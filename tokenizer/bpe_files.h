@@ -1,7 +1,6 @@
 /* A byte-level BPE's files, for tokenizer_files.c: a tokenizer.json, or vocab.json and merges.txt, and the settings
  * beside them. */
-#ifndef TOKENIZER_BPE_FILES_H
-#define TOKENIZER_BPE_FILES_H
+#pragma once
 
 #include "base/error.h"
 #include "tokenizer/vocab.h"
@@ -15,5 +14,3 @@ int bpe_read_json(struct vocab **vocab, const char *path, const json_t *root, co
 
 /* The same from vocab.json and merges.txt of a directory. */
 int bpe_read_merges(struct vocab **vocab, const char *directory, struct error *err);
-
-#endif

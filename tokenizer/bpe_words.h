@@ -1,8 +1,7 @@
 /* Cuts text into the words of a byte-level BPE, as a pattern says: a regular expression of published tokenizers, here
  * written by hand. All bytes of the text are in exactly one word. What is a letter or a number is from
  * tokenizer/bpe_facts.txt. */
-#ifndef TOKENIZER_BPE_WORDS_H
-#define TOKENIZER_BPE_WORDS_H
+#pragma once
 
 #include "base/str.h"
 
@@ -61,5 +60,3 @@ static inline uint32_t split_decode(const char *at, unsigned *size)
     *size = 4;
     return (byte[0] & 0x07u) << 18 | (byte[1] & 0x3Fu) << 12 | (byte[2] & 0x3Fu) << 6 | (byte[3] & 0x3Fu);
 }
-
-#endif

@@ -6,8 +6,7 @@
  * Only rows that are followed by more than one letter (or a word's end) are nodes: the tree is compressed. A prefix
  * that continues in one way only occurs as often as the longer row, which is always the better piece. So there are
  * at most twice as many nodes as letters in the lexicon, and one walk over the nodes counts all pieces. */
-#ifndef TOKENIZER_CANDIDATES_H
-#define TOKENIZER_CANDIDATES_H
+#pragma once
 
 #include "tokenizer/lexicon.h"
 
@@ -33,5 +32,3 @@ struct candidates {
 /* All rows that occur at least `count_min` times. A word counts as often as it occurs. */
 void candidates_init(struct candidates *candidates, const struct lexicon *lexicon, uint64_t count_min);
 void candidates_release(struct candidates *candidates);
-
-#endif

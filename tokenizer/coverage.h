@@ -1,6 +1,5 @@
 /* How well a vocabulary does on counted words. */
-#ifndef TOKENIZER_COVERAGE_H
-#define TOKENIZER_COVERAGE_H
+#pragma once
 
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/word_counts.h"
@@ -16,5 +15,3 @@ struct coverage {
 
 void coverage_measure(const struct vocab *vocab, const struct tokenizer_options *options,
                       const struct word_counts *counts, struct coverage *coverage);
-
-#endif

@@ -1,6 +1,5 @@
 /* A growing list of piece ids. A zeroed one is ready to use; the holder releases it. */
-#ifndef TOKENIZER_IDS_H
-#define TOKENIZER_IDS_H
+#pragma once
 
 #include "base/mem.h"
 
@@ -31,5 +30,3 @@ static inline void ids_release(struct ids *ids)
     mem_free(ids->data);
     *ids = (struct ids){0};
 }
-
-#endif

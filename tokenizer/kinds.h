@@ -1,7 +1,6 @@
 /* The kinds of tokenizer. A kind is a row here and a file kind_NAME.c that defines its struct tokenizer_kind; the rest
  * of the program asks the row, which vocab->kind chooses. */
-#ifndef TOKENIZER_KINDS_H
-#define TOKENIZER_KINDS_H
+#pragma once
 
 #include "base/str.h"
 #include "tokenizer/ids.h"
@@ -24,5 +23,3 @@ struct tokenizer_kind {
 VOCAB_KIND_LIST(KIND_ENTRY)
 
 #undef KIND_ENTRY
-
-#endif

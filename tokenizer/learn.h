@@ -18,8 +18,7 @@
  * Layout: [PAD] 0, [unused0] to [unused98] 1 to 99, [UNK] 100, [CLS] 101, [SEP] 102, [MASK] 103, further [unusedN]
  * where asked for; then single letters (and "##" letters) by code point; then longer pieces: greedy sorts them by
  * falling frequency, then by bytes; bpe keeps the order of the merges. The result depends on the counts alone. */
-#ifndef TOKENIZER_LEARN_H
-#define TOKENIZER_LEARN_H
+#pragma once
 
 #include "base/error.h"
 #include "tokenizer/lexicon.h"
@@ -66,5 +65,3 @@ struct learn_report {
  * not an error. ERR_USAGE: the unused pieces leave no room for letters. */
 int vocab_learn(const struct word_counts *counts, const struct learn_options *options, struct vocab **vocab,
                 struct learn_report *report, struct error *err);
-
-#endif

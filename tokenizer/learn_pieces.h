@@ -1,7 +1,6 @@
 /* What the two learning algorithms share: each gets a lexicon and gives rows of its letters. learn.c writes the
  * specials and the letters, then these rows. */
-#ifndef TOKENIZER_LEARN_PIECES_H
-#define TOKENIZER_LEARN_PIECES_H
+#pragma once
 
 #include "tokenizer/lexicon.h"
 
@@ -27,5 +26,3 @@ void learn_greedy(const struct lexicon *lexicon, size_t wanted, uint64_t min_fre
 void learn_bpe(const struct lexicon *lexicon, size_t wanted, uint64_t min_frequency, struct learned *learned);
 
 void learned_add(struct learned *learned, struct learned_piece piece);
-
-#endif

@@ -1,7 +1,6 @@
 /* The words that a vocabulary is learned from, as rows of small numbers: each letter is its rank in the alphabet by
  * code point. Words of one letter are left out, since they cannot be split. */
-#ifndef TOKENIZER_LEXICON_H
-#define TOKENIZER_LEXICON_H
+#pragma once
 
 #include "tokenizer/unicode.h"
 #include "tokenizer/word_counts.h"
@@ -43,5 +42,3 @@ struct lexicon {
 void lexicon_init(struct lexicon *lexicon, const struct word_counts *counts, const struct unicode *unicode,
                   size_t alphabet_max, size_t pieces_max, size_t letters_max);
 void lexicon_release(struct lexicon *lexicon);
-
-#endif

@@ -1,6 +1,5 @@
 /* Lines of text to lines of ids or pieces: what `dsdata tokenize` prints. */
-#ifndef TOKENIZER_LINES_H
-#define TOKENIZER_LINES_H
+#pragma once
 
 #include "tokenizer/tokenizer.h"
 
@@ -23,5 +22,3 @@ void lines_close(struct lines *lines);
  * empty text has no line. The state's tokenizer must be of the same vocabulary. `ids` is scratch. */
 void lines_tokenize(const struct lines *lines, struct tokenizer_state *state, struct str text, struct ids *ids,
                     struct buf *out);
-
-#endif

@@ -5,8 +5,7 @@
  * A key is the run's bytes followed by zeros, with ASCII capitals lowered where case does not matter. The length is not
  * part of it: NUL is deleted from text, so runs that differ only in trailing zeros give the same ids. For the same
  * reason an empty entry, all zeros, is correct as it is: a run of NULs gives no ids. */
-#ifndef TOKENIZER_MEMORY_H
-#define TOKENIZER_MEMORY_H
+#pragma once
 
 #include "tokenizer/ascii.h"
 
@@ -111,5 +110,3 @@ static inline void memory_keep(union memory *memory, const struct memory_key *ke
         memory->one.count = (uint32_t)count | MEMORY_LONG;
     }
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Normalisation of one run of text as BertNormalizer does it: some characters are deleted; then, where accents are
  * stripped, canonical decomposition (NFD) without nonspacing marks; then lowercase, character by character. Google's
  * program lowers first, which differs only for a capital sigma; sigma_lower has lowered that before. */
-#ifndef TOKENIZER_NORMALIZE_H
-#define TOKENIZER_NORMALIZE_H
+#pragma once
 
 #include "base/str.h"
 #include "tokenizer/unicode.h"
@@ -40,5 +39,3 @@ void normalizer_release(struct normalizer *normalizer);
  * Returns `text` itself where it has no capital sigma, else a view into `scratch`. Deleted characters are skipped;
  * white space and ideographs end the context. Linear. */
 struct str sigma_lower(const struct unicode *unicode, struct str text, struct buf *scratch);
-
-#endif

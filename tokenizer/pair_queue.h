@@ -1,8 +1,7 @@
 /* Pairs of adjacent pieces, found by their two pieces, with the most frequent one at hand. A pair also carries the head
  * of its caller's list of places. Order: the higher count first; of equal counts the lower left piece, then the lower
  * right one, so that the result depends on the counts alone. */
-#ifndef TOKENIZER_PAIR_QUEUE_H
-#define TOKENIZER_PAIR_QUEUE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ const struct piece_pair *pair_queue_first(struct pair_queue *queue);
 /* Takes the first pair out of the queue, which must not be empty. Its number stays reserved until it is dropped. */
 uint32_t pair_queue_take(struct pair_queue *queue);
 void pair_queue_drop(struct pair_queue *queue, uint32_t number);
-
-#endif

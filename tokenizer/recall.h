@@ -4,8 +4,7 @@
  *     text ─► find_run: runs, keys, prefetch ─► up to FOUND_MAX runs ─► recall: their entries' ids
  *                                                                         │ not remembered: the kind's `cut`
  */
-#ifndef TOKENIZER_RECALL_H
-#define TOKENIZER_RECALL_H
+#pragma once
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -92,5 +91,3 @@ static inline void recall(struct recall *recall, const struct found *end, struct
     }
     out->count = (size_t)(to - out->data);
 }
-
-#endif

@@ -5,8 +5,7 @@
  *     struct tokenizer_state *state = tokenizer_state_open(tokenizer);        one per thread
  *     tokenizer_ids(state, text, &ids);                                       as often as you like
  */
-#ifndef TOKENIZER_TOKENIZER_H
-#define TOKENIZER_TOKENIZER_H
+#pragma once
 
 #include "base/str.h"
 #include "tokenizer/ids.h"
@@ -38,5 +37,3 @@ void tokenizer_ids(struct tokenizer_state *state, struct str text, struct ids *o
  * UTF-8, not empty, valid during the call. */
 void tokenizer_words(struct tokenizer_state *state, struct str text, void (*word)(void *context, struct str word),
                      void *context);
-
-#endif

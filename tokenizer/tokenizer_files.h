@@ -7,8 +7,7 @@
  *     struct tokenizer *tokenizer = tokenizer_open(facts.vocab, &facts.words);
  *     … vocab_close(facts.vocab);
  */
-#ifndef TOKENIZER_TOKENIZER_FILES_H
-#define TOKENIZER_TOKENIZER_FILES_H
+#pragma once
 
 #include "base/error.h"
 #include "tokenizer/tokenizer.h"
@@ -30,5 +29,3 @@ int tokenizer_read(struct tokenizer_facts *facts, const char *path, enum profile
 /* The added tokens of a directory but BERT's special ones, as an array of texts, which the caller json_decref's. Files
  * that cannot be read have none. */
 json_t *tokenizer_added(const char *directory);
-
-#endif

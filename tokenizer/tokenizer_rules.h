@@ -3,8 +3,7 @@
  * The class decides: tokenizer_class of tokenizer_config.json, or of config.json, or else the one of config.json's
  * model_type. A class of BERT's kind takes case, accents and ideographs from tokenizer_config.json, absent keys by
  * BERT's defaults, whatever tokenizer.json says; any other class, or none, from tokenizer.json. */
-#ifndef TOKENIZER_TOKENIZER_RULES_H
-#define TOKENIZER_TOKENIZER_RULES_H
+#pragma once
 
 #include "base/error.h"
 #include "tokenizer/tokenizer.h"
@@ -39,5 +38,3 @@ void rules_note_added(const char *path, const json_t *added);
 /* Those tokens, as an array of texts that the caller json_decref's. */
 json_t *rules_added(const json_t *added);
 json_t *rules_added_beside(const char *directory); /* of a vocab.txt; files that cannot be read have none */
-
-#endif

@@ -9,8 +9,7 @@
  *   - A byte order mark is not removed: it belongs to the first piece.
  *   - Text that is not UTF-8 is refused. By Google's rules the ill-formed bytes are dropped.
  *   - Empty lines at the end of the file are not pieces. By Google's rules they are. */
-#ifndef TOKENIZER_VOCAB_H
-#define TOKENIZER_VOCAB_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -90,5 +89,3 @@ struct str vocab_trim(struct str line);
 bool vocab_find(const struct vocab *vocab, struct str piece, uint32_t *id);
 
 void vocab_close(struct vocab *vocab); /* NULL is fine */
-
-#endif

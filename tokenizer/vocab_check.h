@@ -1,6 +1,5 @@
 /* What is wrong with a vocabulary: with the file, and with its pieces under given normalisation options. */
-#ifndef TOKENIZER_VOCAB_CHECK_H
-#define TOKENIZER_VOCAB_CHECK_H
+#pragma once
 
 #include "tokenizer/tokenizer.h"
 
@@ -34,5 +33,3 @@ struct vocab_unreachable {
  * lowered, accents where they are stripped, "..." always. `other` (or NULL) are options that might help. */
 void vocab_unreachable(const struct vocab *vocab, const struct tokenizer_options *options,
                        const struct tokenizer_options *other, struct vocab_unreachable *found);
-
-#endif

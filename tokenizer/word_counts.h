@@ -1,8 +1,7 @@
 /* How often each word occurs: what a vocabulary is learned from. Memory is bounded: a table that outgrows its bound
  * forgets its rarest words, down to half of it, and reports how much it forgot. Until then the counts do not depend on
  * the order of the calls; for reproducible counts afterwards, merge in a fixed order. One thread at a time. */
-#ifndef TOKENIZER_WORD_COUNTS_H
-#define TOKENIZER_WORD_COUNTS_H
+#pragma once
 
 #include "base/str.h"
 
@@ -26,5 +25,3 @@ struct str word_counts_word(const struct word_counts *counts, size_t index, uint
 
 /* Occurrences of words that were forgotten for lack of memory. */
 uint64_t word_counts_forgotten(const struct word_counts *counts);
-
-#endif

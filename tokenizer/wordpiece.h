@@ -1,6 +1,5 @@
 /* WordPiece: cuts one normalised word into the longest pieces of the vocabulary, from left to right. */
-#ifndef TOKENIZER_WORDPIECE_H
-#define TOKENIZER_WORDPIECE_H
+#pragma once
 
 #include "base/str.h"
 #include "tokenizer/ids.h"
@@ -17,5 +16,3 @@ void wordpiece_close(struct wordpiece *wordpiece);
 void wordpiece_word(const struct wordpiece *wordpiece, struct str word, struct ids *out);
 /* The same for the rest of a word, all of whose pieces continue one. */
 void wordpiece_rest(const struct wordpiece *wordpiece, struct str rest, struct ids *out);
-
-#endif

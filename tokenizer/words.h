@@ -5,8 +5,7 @@
  * A run is text between places that end a word whatever is next to them: white space, punctuation, ideographs. So the
  * words of a run depend on its bytes alone, and may be remembered (tokenizer.c). A run gives zero, one or several
  * words: all of its characters may be deleted, and some letters decompose into punctuation. */
-#ifndef TOKENIZER_WORDS_H
-#define TOKENIZER_WORDS_H
+#pragma once
 
 #include "base/str.h"
 #include "tokenizer/normalize.h"
@@ -25,5 +24,3 @@ enum text_run_kind run_next(const struct unicode *unicode, bool joined, struct s
  * valid during the call. */
 void run_words(struct normalizer *normalizer, struct buf *scratch, struct str run,
                void (*word)(void *context, struct str word), void *context);
-
-#endif

@@ -1,10 +1,7 @@
 /* The command line of dstrain. */
-#ifndef TRAINER_OPTIONS_H
-#define TRAINER_OPTIONS_H
+#pragma once
 
 #include "base/opts.h"
 
 /* The program, its verbs and its options, for opts_parse into a struct settings. Everything it points to is static. */
 struct opt_program options_program(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Reads bits, the highest of a byte first. After the end of the bytes it reads zeros without limit, so the caller must
  * check in time whether bits_place has passed the end. */
-#ifndef BASE_BZ_BITS_H
-#define BASE_BZ_BITS_H
+#pragma once
 
 #include <endian.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ static inline uint32_t bits_take(struct bits *bits, unsigned count) /* count is 
     bits->have -= count;
     return value;
 }
-
-#endif

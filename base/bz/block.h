@@ -8,8 +8,7 @@
  *             unroll.h ──► output  runs of 4 to 259 equal bytes written out, CRC        run lengths
  *
  * Alphabets of up to 254 bytes are supported, so a symbol fits into a byte. */
-#ifndef BASE_BZ_BLOCK_H
-#define BASE_BZ_BLOCK_H
+#pragma once
 
 #include "base/bz/bits.h"
 #include "base/bz/bz_format.h"
@@ -115,5 +114,3 @@ struct block_space *block_space_new(void); /* mem_free it */
 enum bzip2_result block_decode(struct block_space *space, const struct block_stages *stages, const uint8_t *bytes,
                                size_t size, uint64_t bit, uint32_t level, size_t text_max, struct buf *text,
                                uint64_t *end);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Bits are counted from the first byte's highest bit. Format:
  * https://github.com/dsnet/compress/blob/master/doc/bzip2-format.pdf */
-#ifndef BASE_BZ_BZ_FORMAT_H
-#define BASE_BZ_BZ_FORMAT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ enum bzip2_result {
 
 /* The bits [bit, bit + count), count at most 56; all of them must be in bytes[0..size). */
 uint64_t bzip2_bits(const uint8_t *bytes, size_t size, uint64_t bit, unsigned count);
-
-#endif

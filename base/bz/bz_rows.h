@@ -11,8 +11,7 @@
  * again; that is before all are used if the text is periodic.
  *
  *     entry    byte 0…7 │ back(i), or the number of the stretch 8…30 │ mark 31 */
-#ifndef BASE_BZ_BZ_ROWS_H
-#define BASE_BZ_BZ_ROWS_H
+#pragma once
 
 #include "base/bz/block.h"
 
@@ -162,5 +161,3 @@ static enum bzip2_result decode_rows(struct block_space *space, size_t size_max)
         space->text[at] = space->text[at - period];
     return BZIP2_DONE;
 }
-
-#endif

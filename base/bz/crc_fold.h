@@ -5,8 +5,7 @@
  *
  * which has at most 96 bits. So four vectors are moved forward 64 bytes at a time and added to the bytes there. The CRC
  * of the last vector, by tables, is that of all of them. */
-#ifndef BASE_BZ_CRC_FOLD_H
-#define BASE_BZ_CRC_FOLD_H
+#pragma once
 
 #include "base/bz/block.h"
 
@@ -49,5 +48,3 @@ static uint32_t crc_by_folding(const struct crc_tables *tables, const uint8_t *b
     }
     return ~crc_more(tables, crc_more(tables, 0, last, 16), bytes, size);
 }
-
-#endif

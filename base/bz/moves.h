@@ -1,7 +1,6 @@
 /* The move-to-front list of bytes: its near places in registers and the far ones in memory. This part is the same for
  * every register width. */
-#ifndef BASE_BZ_MOVES_H
-#define BASE_BZ_MOVES_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -23,5 +22,3 @@ __attribute__((noinline, cold)) static uint8_t moves_far(uint8_t *bytes, unsigne
     bytes[near] = last;
     return front;
 }
-
-#endif

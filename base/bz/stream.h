@@ -3,8 +3,7 @@
  *
  *     bzip2_stream_open → bzip2_stream_next … → bzip2_stream_close
  */
-#ifndef BASE_BZ_STREAM_H
-#define BASE_BZ_STREAM_H
+#pragma once
 
 #include "base/error.h"
 #include "base/file.h"
@@ -25,5 +24,3 @@ struct bzip2_stream *bzip2_stream_open(const char *name, struct str begun, struc
  * bzip2 itself reads (255 or more different bytes, randomised). */
 int bzip2_stream_next(struct bzip2_stream *stream, struct buf *text, struct error *err);
 void bzip2_stream_close(struct bzip2_stream *stream); /* NULL is fine */
-
-#endif

@@ -11,8 +11,7 @@
  * There are two chains of dependences, bits → look-up → bits and list → list. To overlap them, the symbols of one group
  * of 50 are looked up while those of the previous group move their bytes. 24 look-ups of at most two symbols cannot
  * pass the end of the group, so only the few look-ups after them check for it. */
-#ifndef BASE_BZ_SYMBOLS_H
-#define BASE_BZ_SYMBOLS_H
+#pragma once
 
 #include "base/bz/block.h"
 
@@ -169,5 +168,3 @@ static enum bzip2_result decode_symbols(struct block_space *space, struct bits *
     space->run_count = (size_t)(running.run - space->runs) + 1;
     return running.over > WEIGHT_MAX ? BZIP2_DAMAGED : result;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Undoes the first run-length coding of a block: four equal bytes are followed by a count of how many more there
  * were. */
-#ifndef BASE_BZ_UNROLL_H
-#define BASE_BZ_UNROLL_H
+#pragma once
 
 #include "base/bz/block.h"
 
@@ -62,5 +61,3 @@ static enum bzip2_result unroll(const struct block_space *space, size_t text_max
     }
     return BZIP2_DONE;
 }
-
-#endif

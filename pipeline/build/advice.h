@@ -1,7 +1,6 @@
 /* Warnings about builds whose samples would teach little, with the command to type instead. Nothing else depends on
  * them. */
-#ifndef PIPELINE_BUILD_ADVICE_H
-#define PIPELINE_BUILD_ADVICE_H
+#pragma once
 
 #include "pipeline/build/dataset_recipe.h"
 #include "pipeline/input/inputs.h"
@@ -19,5 +18,3 @@ void advice_after(const struct dsdata_settings *settings, const struct dataset_r
  * too few held-out samples. */
 void advice_split(const struct dsdata_settings *settings, const struct dataset_recipe *recipe,
                   const struct counts *counts, const struct manifest *manifest);
-
-#endif

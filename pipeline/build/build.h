@@ -1,7 +1,6 @@
 /* The state of a build, shared by its files: build_plan.c (what to do, and where), build.c (the flow), build_seal.c
  * (spills → shards and manifest). Only these include it. */
-#ifndef PIPELINE_BUILD_BUILD_H
-#define PIPELINE_BUILD_BUILD_H
+#pragma once
 
 #include "base/file.h"
 #include "base/progress.h"
@@ -80,5 +79,3 @@ void build_say_unfinished(const struct build *build);
 
 /* build_seal.c. Spills → shards and manifest. */
 int build_finish(struct build *build, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Reads all inputs into the spills of all extents: runs the belt of a build for every extent that this process is
  * assigned, until the extents that the processes have read separately fit together. */
-#ifndef PIPELINE_BUILD_BUILD_READING_H
-#define PIPELINE_BUILD_BUILD_READING_H
+#pragma once
 
 #include "base/ranks.h"
 #include "pipeline/build/collector.h"
@@ -39,5 +38,3 @@ struct reading_options {
 /* 0: every window is in the spills. ERR_STOPPED: stopped on request. Sets facts->loads and the figures of earlier
  * starts. */
 int reading_run(const struct reading_options *options, struct build_facts *facts, struct error *err);
-
-#endif

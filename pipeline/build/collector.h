@@ -1,7 +1,6 @@
 /* The ordered end of the belt: writes results to the spills of an extent, and records the progress in its journal.
  * Also the beginning: it continues where the journal says. One extent at a time, one thread at a time. */
-#ifndef PIPELINE_BUILD_COLLECTOR_H
-#define PIPELINE_BUILD_COLLECTOR_H
+#pragma once
 
 #include "pipeline/build/digest.h"
 #include "pipeline/build/extents.h"
@@ -34,5 +33,3 @@ int collector_advance(struct collector *collector, const struct feed_job *job, s
 /* Makes everything so far durable. */
 int collector_save(struct collector *collector, struct error *err);
 void collector_close(struct collector *collector); /* closes the extent; fine if none is open */
-
-#endif

@@ -1,8 +1,7 @@
 /* The recipe of a build: every setting that changes a byte of the dataset, resolved and checked. Builds with equal
  * recipes, inputs and vocabularies give equal bytes (Law 3). A resumed build must have the recipe that it began
  * with. */
-#ifndef PIPELINE_BUILD_DATASET_RECIPE_H
-#define PIPELINE_BUILD_DATASET_RECIPE_H
+#pragma once
 
 #include "base/error.h"
 #include "pipeline/parts/counts.h"
@@ -83,5 +82,3 @@ extern const char *const drop_names[DROP_NAMES]; /* of recipe.drop */
 
 /* A value of that object, or of a manifest's options, as users type it, with names for bits. NULL: "none". */
 void dataset_recipe_value_text(const char *name, const json_t *value, struct buf *out);
-
-#endif

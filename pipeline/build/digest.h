@@ -1,7 +1,6 @@
 /* The pure middle part of a build: a group of pages → encoded samples of every length and split, and counts. The result
  * depends only on the group's bytes and name, the recipe and the vocabulary. */
-#ifndef PIPELINE_BUILD_DIGEST_H
-#define PIPELINE_BUILD_DIGEST_H
+#pragma once
 
 #include "pipeline/input/article.h"
 #include "pipeline/build/dataset_recipe.h"
@@ -50,5 +49,3 @@ void digest_worker_close(void *digest);
 
 /* Bytes of a key and record of length number `i`. */
 size_t digest_entry_bytes(const struct dataset_recipe *recipe, size_t i, uint32_t vocab_size);
-
-#endif

@@ -1,8 +1,7 @@
 /* What is in the output directory of a build, and whether this build may continue there. The identity of a build is an
  * object {"inputs": […], "vocabulary": …, "recipe": {…}}. Equal identities give equal bytes, so threads, memory, paths
  * and verbosity are not in it. It is in the journal during a build, and in build.json afterwards. */
-#ifndef PIPELINE_BUILD_DIRECTORY_H
-#define PIPELINE_BUILD_DIRECTORY_H
+#pragma once
 
 #include "base/error.h"
 #include "pipeline/input/inputs.h"
@@ -24,5 +23,3 @@ int directory_inputs(const struct inputs *inputs, json_t **list, struct error *e
 /* For use before the lock is taken, because that writes: ERR_USAGE if the directory is not empty and holds nothing of
  * ours. */
 int directory_check(const char *directory, struct error *err);
-
-#endif

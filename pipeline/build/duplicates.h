@@ -8,8 +8,7 @@
  * The first by place (input, window, part of its group, record) is kept, so the result does not depend on threads,
  * processes or interruptions. Memory: one load of the spills at a time; the list is mapped, not read. Of n different
  * texts, two are taken for equal with a probability of n^2 / 2^65: for a hundred million, one in 3,700. */
-#ifndef PIPELINE_BUILD_DUPLICATES_H
-#define PIPELINE_BUILD_DUPLICATES_H
+#pragma once
 
 #include "pipeline/build/digest.h"
 #include "pipeline/build/extents.h"
@@ -36,5 +35,3 @@ int compare_places(const struct sample_key *a, const struct sample_key *b);
 
 /* True if an earlier document has this text. Any thread. */
 bool duplicates_is_later(const struct duplicates *duplicates, const struct sample_key *document);
-
-#endif

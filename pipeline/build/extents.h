@@ -16,8 +16,7 @@
  *                    extents_cut (once) → extents_share ─► every process reads its extents to their ends ─► again
  *
  * Called by one process (rank 0) while no other uses the directory. */
-#ifndef PIPELINE_BUILD_EXTENTS_H
-#define PIPELINE_BUILD_EXTENTS_H
+#pragma once
 
 #include "pipeline/input/inputs.h"
 #include "pipeline/parts/missing.h"
@@ -90,5 +89,3 @@ struct spills extents_spills(const struct extents *extents, const struct spill_s
                              struct seal_extent **list);
 /* The sums over all extents; of seconds, the maximum. Release *sum as an extent. */
 void extents_sum(const struct extents *extents, struct extent *sum);
-
-#endif

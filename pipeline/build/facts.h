@@ -1,6 +1,5 @@
 /* Facts about a dataset for --json and screens: the manifest, and what build.json records about the build. */
-#ifndef PIPELINE_BUILD_FACTS_H
-#define PIPELINE_BUILD_FACTS_H
+#pragma once
 
 #include "base/str.h"
 #include "shards/manifest.h"
@@ -35,5 +34,3 @@ json_t *facts_json(const struct manifest *manifest, const json_t *build);
 
 /* Prints one object and a newline on stdout, and drops the reference. */
 int facts_print(json_t *object, struct error *err);
-
-#endif

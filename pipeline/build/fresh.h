@@ -9,8 +9,7 @@
  *
  * The files removed are those that the old manifest, or the journal of an unfinished build, covers (owned.h). All calls
  * except fresh_look and fresh_old_bytes require the directory's lock. */
-#ifndef PIPELINE_BUILD_FRESH_H
-#define PIPELINE_BUILD_FRESH_H
+#pragma once
 
 #include "base/error.h"
 #include "base/file.h"
@@ -40,5 +39,3 @@ int fresh_replace(const char *directory, struct error *err);
 
 /* The disk space of the old dataset, which stays while the new one is built; 0 if there is none. */
 int fresh_old_bytes(const char *directory, uint64_t *bytes, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Which files of a directory are ours: those that its manifest or journal covers, by computed names, never by names
  * read from a file. Only these are ever removed, and no symbolic link is followed on the way to them. */
-#ifndef PIPELINE_BUILD_OWNED_H
-#define PIPELINE_BUILD_OWNED_H
+#pragma once
 
 #include "base/file.h"
 #include "pipeline/store/journal.h"
@@ -34,5 +33,3 @@ int owned_remove(const struct path_list *files, const char *directory, struct er
 int owned_is_empty(const char *directory, struct error *err);
 /* Removes what only an unfinished build needs: spills, journal, an empty .fresh. */
 int owned_tidy(const char *directory, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* The vocabulary that --vocab names: a vocab.txt, the tokenizer.json of a WordPiece model, or a Hugging Face directory
  * with either. What such files say about case, accents and ideographs applies as if it had been typed. */
-#ifndef PIPELINE_BUILD_PUBLISHED_H
-#define PIPELINE_BUILD_PUBLISHED_H
+#pragma once
 
 #include "base/error.h"
 #include "pipeline/parts/dsdata_settings.h"
@@ -19,5 +18,3 @@ struct tokenizer_options published_words(const struct dsdata_settings *settings)
  * would: the message names those. `path` is for the message. */
 int published_fits(const char *path, const struct vocab *vocab, const struct tokenizer_options *options,
                    struct error *err);
-
-#endif

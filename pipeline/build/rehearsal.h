@@ -6,8 +6,7 @@
  *                                                be read from there, the beginnings
  *
  * Nothing is written. */
-#ifndef PIPELINE_BUILD_REHEARSAL_H
-#define PIPELINE_BUILD_REHEARSAL_H
+#pragma once
 
 #include "pipeline/build/dataset_recipe.h"
 #include "pipeline/input/inputs.h"
@@ -21,5 +20,3 @@
  * google. Errors: those of reading; and ERR_INPUT of inputs_gave_nothing if no document is kept. */
 int rehearse(const struct inputs *inputs, const struct dataset_recipe *recipe, const struct vocab *vocab,
              struct resource_plan *plan, struct error *err);
-
-#endif

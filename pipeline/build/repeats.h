@@ -7,8 +7,7 @@
  * them in the order of its documents. The lists stand among the spills of the directory. Memory: that of the index of
  * near duplicates, 5 bytes for each band and 3/4 of a document, 80 bytes for P = 0.8; sketches are read from the
  * spills. */
-#ifndef PIPELINE_BUILD_REPEATS_H
-#define PIPELINE_BUILD_REPEATS_H
+#pragma once
 
 #include "pipeline/build/dataset_recipe.h"
 #include "pipeline/build/duplicates.h"
@@ -52,5 +51,3 @@ static inline struct sample_key repeats_key(const struct group *group, size_t in
 }
 /* The fate of a document that has not been dropped so far; its key is the hash of its text. Any thread. */
 enum page_fate repeats_judge(const struct repeats *repeats, const struct sample_key *document);
-
-#endif

@@ -1,7 +1,6 @@
 /* What a build will need, computed from the sizes of its inputs: threads and ring depth that fit into --memory, spill
  * buckets, disk, samples, time. The estimates are for English; they never affect a byte. */
-#ifndef PIPELINE_BUILD_RESOURCE_PLAN_H
-#define PIPELINE_BUILD_RESOURCE_PLAN_H
+#pragma once
 
 #include "base/error.h"
 #include "pipeline/build/dataset_recipe.h"
@@ -29,5 +28,3 @@ int resource_plan_threads(const struct dsdata_settings *settings, const struct i
 int resource_plan_make(const struct dsdata_settings *settings, const struct inputs *inputs,
                        const struct dataset_recipe *recipe, uint32_t vocab_size, struct resource_plan *plan,
                        struct error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* The index beside a multistream dump of Wikimedia's: which streams hold templates, so that the others need not be
  * decoded. A dump "…-multistream.xml.bz2" has it in a file beside it: lines OFFSET:ID:TITLE in the
  * order of the pages, a hundred pages to a stream. */
-#ifndef PIPELINE_BUILD_STREAM_INDEX_H
-#define PIPELINE_BUILD_STREAM_INDEX_H
+#pragma once
 
 #include "base/file.h"
 #include "pipeline/dump/bzip2.h"
@@ -28,5 +27,3 @@ void stream_index_release(struct stream_index *index);
 /* Replaces *text by that of whole streams; false: one is damaged. */
 bool stream_decode(struct bzip2_memory *memory, struct str bytes, struct buf *text);
 uint64_t page_ids_add(uint64_t ids, uint64_t id);
-
-#endif

@@ -1,7 +1,6 @@
 /* The output of `dsdata build`: the plan, the progress line, the closing screen, one JSON object under --json, and
  * build.json. The figures are computed elsewhere; nothing is decided here. */
-#ifndef PIPELINE_BUILD_SUMMARY_H
-#define PIPELINE_BUILD_SUMMARY_H
+#pragma once
 
 #include "base/belt.h"
 #include "base/progress.h"
@@ -53,5 +52,3 @@ int summary_finished(const char *directory, const struct dsdata_settings *settin
 int summary_build_json(const char *directory, const struct dsdata_settings *settings, const struct inputs *inputs,
                        const struct resource_plan *plan, json_t *identity, const struct counts *counts,
                        const struct missing *missing, const struct build_facts *facts, struct error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* The templates of a dump: one pass over the inputs before anything else. Reads inputs that were just opened, makes the
  * text of a file of renderings (text/templates/dictionary.h), which is the same for any number of threads, and rewinds
  * the inputs. */
-#ifndef PIPELINE_BUILD_TEMPLATE_PASS_H
-#define PIPELINE_BUILD_TEMPLATE_PASS_H
+#pragma once
 
 #include "pipeline/input/inputs.h"
 #include "pipeline/text/templates/dictionary.h"
@@ -23,5 +22,3 @@ int template_pass_use(struct inputs *inputs, struct str text, const char *path, 
 /* All of this for verbs that store nothing: the pass if it is wanted, a line about its result, and its use. */
 int template_pass_run(const struct dsdata_settings *settings, struct inputs *inputs, struct error *err);
 void template_pass_say(const struct dictionary_facts *facts);
-
-#endif

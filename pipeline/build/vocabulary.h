@@ -2,8 +2,7 @@
  * inputs by a fixed key, so the result depends only on the inputs' bytes and the options. One page in fifty (including
  * the first ones that --valid holds out) is not learned from, but used to judge the vocabulary. If text is scarce (all
  * its words would fit into the vocabulary), these pages are learned from as well, after judging without them. */
-#ifndef PIPELINE_BUILD_VOCABULARY_H
-#define PIPELINE_BUILD_VOCABULARY_H
+#pragma once
 
 #include "pipeline/input/inputs.h"
 #include "pipeline/build/resource_plan.h"
@@ -36,5 +35,3 @@ int vocabulary_learn_from(const struct inputs *inputs, struct place *places, siz
                           struct vocabulary_facts *facts, struct error *err);
 int vocabulary_learn(const struct inputs *inputs, const struct dataset_recipe *recipe, const struct resource_plan *plan,
                      bool judge, struct vocab **vocab, struct vocabulary_facts *facts, struct error *err);
-
-#endif

@@ -5,8 +5,7 @@
  * A filter is a file of its own here with the row NAME_filter, a word in FILTER_LIST, its options in
  * pipeline/dsdata_options.c, and its reasons in enum page_fate (pipeline/parts/page_parts.h). They are asked in the
  * order of the list, and the first reason counts. */
-#ifndef PIPELINE_CLEAN_FILTER_H
-#define PIPELINE_CLEAN_FILTER_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -46,5 +45,3 @@ void filters_close(struct filters *filters);
 enum page_fate filters_judge(const struct filters *filters, struct filter_scratch *scratch, struct str text,
                              const char *language);
 void filters_identify(const struct filters *filters, json_t *recipe);
-
-#endif

@@ -1,8 +1,7 @@
 /* The words of a text, as documents are compared by them: after NFKC and lower case, a run of letters and digits is a
  * word, and so is each ideograph or kana, as for --min-words. An n-gram is n words in a row; texts are compared by the
  * hashes of these. */
-#ifndef PIPELINE_CLEAN_GRAMS_H
-#define PIPELINE_CLEAN_GRAMS_H
+#pragma once
 
 #include "base/str.h"
 
@@ -23,5 +22,3 @@ struct grams {
     size_t count; /* words - n + 1; 0 if there are fewer than n words */
 };
 struct grams grams_of(struct gram_scratch *scratch, struct str text, size_t n);
-
-#endif

@@ -21,8 +21,7 @@
  *     0.9    21  12   99.3       75.1   10.5      0.0        100        0.03
  *
  * The result depends on the documents' order alone. */
-#ifndef PIPELINE_CLEAN_NEAR_H
-#define PIPELINE_CLEAN_NEAR_H
+#pragma once
 
 #include "base/error.h"
 #include "pipeline/clean/grams.h"
@@ -60,5 +59,3 @@ uint64_t near_index_bytes(const struct near_rules *rules, uint64_t count);
  * numbers. */
 int near_index_add(struct near_index *index, uint32_t number, const struct near_sketch *sketch, struct error *err);
 void near_index_close(struct near_index *index);
-
-#endif

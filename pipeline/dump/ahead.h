@@ -1,8 +1,7 @@
 /* Decodes consecutive units of a compressed file in parallel (base/parallel.h), if units tell where they end: frames of
  * Zstandard, and members of gzip as bgzip writes them. Only units that decoded to their last byte are given. Anything
  * odd is left to a reader that decodes the file step by step. */
-#ifndef PIPELINE_DUMP_AHEAD_H
-#define PIPELINE_DUMP_AHEAD_H
+#pragma once
 
 #include "base/error.h"
 #include "base/file.h"
@@ -28,5 +27,3 @@ int ahead_make(struct ahead *ahead, struct file *file, uint64_t from, struct err
 /* The next of these units: its text, valid until ahead_make, and its size in the file. False: all have been given. */
 bool ahead_next(struct ahead *ahead, struct str *text, size_t *stored);
 size_t ahead_memory(const struct ahead *ahead); /* the most bytes that it holds */
-
-#endif

@@ -1,8 +1,7 @@
 /* The bytes of an input. It is a file, read at any offset; a pipe, whose bytes are kept while they are needed; or what
  * is read like a pipe, but from its beginning again if an earlier offset is needed: a member of an archive (members.h),
  * and the text of a file or pipe that is compressed as a whole (codecs.h) or in another encoding (encodings.h). */
-#ifndef PIPELINE_DUMP_BYTE_SOURCE_H
-#define PIPELINE_DUMP_BYTE_SOURCE_H
+#pragma once
 
 #include "base/error.h"
 #include "base/file.h"
@@ -93,5 +92,3 @@ int byte_source_read_file(const struct byte_source *source, uint64_t offset, siz
 uint64_t byte_source_end(const struct byte_source *source);
 /* Declares that bytes before `offset` are no longer needed. */
 void byte_source_forget(struct byte_source *source, uint64_t offset);
-
-#endif

@@ -1,7 +1,6 @@
 /* One bzip2 block at a time, from memory: where blocks may start, and the text of a block. Pure. Files, streams, levels
  * and the CRCs of streams are left to chain.h. The format is drawn in base/bz/bz_format.h. */
-#ifndef PIPELINE_DUMP_BZIP2_H
-#define PIPELINE_DUMP_BZIP2_H
+#pragma once
 
 #include "base/bz/bz_format.h"
 #include "base/str.h"
@@ -37,5 +36,3 @@ uint64_t bzip2_find(const uint8_t *bytes, size_t size, uint64_t from, uint64_t t
  * filled and *text longer; then the CRC is right. Bits in *block are counted in `bytes`. */
 enum bzip2_result bzip2_decode(struct bzip2_memory *memory, const uint8_t *bytes, size_t size, uint64_t bit,
                                uint32_t level, size_t text_max, struct buf *text, struct bzip2_block *block);
-
-#endif

@@ -1,8 +1,7 @@
 /* The verdict on a bzip2 file, block by block from its first bit. At the end of a block there is the next block, or the
  * end of a stream whose combined CRC matches. After that there is a new header, or zero bytes up to the end of the
  * file. */
-#ifndef PIPELINE_DUMP_CHAIN_H
-#define PIPELINE_DUMP_CHAIN_H
+#pragma once
 
 #include "base/error.h"
 #include "pipeline/dump/byte_source.h"
@@ -35,5 +34,3 @@ int chain_to_block(struct chain *chain, const struct byte_source *source, const 
                    struct error *err);
 /* At the END piece, checks that the file may end here. 0, CHAIN_GAP, < 0. */
 int chain_end(struct chain *chain, const struct byte_source *source, const struct dump_piece *piece, struct error *err);
-
-#endif

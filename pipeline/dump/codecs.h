@@ -1,7 +1,6 @@
 /* One interface to bzip2, gzip, Zstandard and xz. A decoder decompresses one unit of its format (a gzip member, a
  * Zstandard frame, an xz stream) in steps; a file is a sequence of units. */
-#ifndef PIPELINE_DUMP_CODECS_H
-#define PIPELINE_DUMP_CODECS_H
+#pragma once
 
 #include "pipeline/parts/page_parts.h"
 
@@ -50,5 +49,3 @@ struct codec {
 const struct codec *codec_of(enum container container); /* NULL: CONTAINER_NONE */
 /* Removes the extension of a container from the end of *name. False: it has none. */
 bool codec_cut_extension(struct str *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* Formats whose documents do not stand in lines, read as JSON lines: tables, JSON arrays, web archives of text. A
  * converter is a row of converters[] (converters.c). The result is read like the text of a compressed file. */
-#ifndef PIPELINE_DUMP_CONVERTERS_H
-#define PIPELINE_DUMP_CONVERTERS_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -45,5 +44,3 @@ struct convert *convert_open(const struct conversion *conversion, const char *na
                              next_bytes_fn *next, void *context);
 int64_t convert_read(struct convert *convert, void *out, size_t bytes, struct error *err);
 void convert_close(struct convert *convert); /* NULL is fine */
-
-#endif

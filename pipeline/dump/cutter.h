@@ -11,8 +11,7 @@
  * cut_lines: a record goes from its first line that is not blank (str_is_blank) to the next blank_lines blank lines or
  * the end; WHOLE_FILE: to the end; 0: a record is a line that is not blank. A record has no ASCII blanks at its ends.
  * (The length that is compared with page_bytes_max includes trailing blanks.) */
-#ifndef PIPELINE_DUMP_CUTTER_H
-#define PIPELINE_DUMP_CUTTER_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -114,5 +113,3 @@ void cutter_peek(struct cutter *cutter, struct str text, bool first, bool last, 
 void cutter_state(const struct cutter *cutter, struct dump_state *state);
 /* -1: this cannot be a state of this kind of input. */
 int cutter_restore(struct cutter *cutter, const struct dump_state *state);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Different steps may run for different pieces at once. Calls of the same step must not run concurrently, except
  * dump_decode and dump_peek. */
-#ifndef PIPELINE_DUMP_DUMP_H
-#define PIPELINE_DUMP_DUMP_H
+#pragma once
 
 #include "base/error.h"
 #include "base/sha256.h"
@@ -223,5 +222,3 @@ int dump_join(struct dump *dump, uint64_t window, const struct dump_state *truth
  * little-endian words, so that the hashes of parts add up. Covers what has been cut: the whole file after the END
  * piece. */
 uint64_t dump_hash(const struct dump *dump);
-
-#endif

@@ -2,8 +2,7 @@
  * are decoded by tables in this tree, so the text does not depend on a C library. The encodings of several bytes
  * (Shift_JIS, GB18030 …) go through iconv(3), and encoding_library says which one. Pure, except that iconv reads its
  * own files. */
-#ifndef PIPELINE_DUMP_ENCODINGS_H
-#define PIPELINE_DUMP_ENCODINGS_H
+#pragma once
 
 #include "base/error.h"
 
@@ -57,5 +56,3 @@ enum decoder_result {
 /* Decodes as much as fits. The text does not depend on how the input is divided. A mark (U+FEFF) at the beginning of
  * the input is left out. */
 enum decoder_result decoder_step(struct decoder *decoder, struct decoder_step *step);
-
-#endif

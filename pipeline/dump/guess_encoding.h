@@ -1,6 +1,5 @@
 /* Guesses the encoding of text from its bytes, and says so. Pure. */
-#ifndef PIPELINE_DUMP_GUESS_ENCODING_H
-#define PIPELINE_DUMP_GUESS_ENCODING_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -22,5 +21,3 @@ int encoding_hint(struct str sample, bool anew, struct error *err);
 /* ERR_UNSAFE: the beginning of a file is clearly not in the encoding that was named, but in UTF-8, UTF-16 or UTF-32. */
 #define ENCODING_SAMPLE_BYTES ((size_t)64 << 10)
 int encoding_check(const char *name, const struct encoding *named, struct str start, struct error *err);
-
-#endif

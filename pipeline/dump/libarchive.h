@@ -1,8 +1,7 @@
 /* What dsdata_archive.so exports (base/module.h): the members of zip and tar files, read by libarchive. A module,
  * because that library depends on others that a program which reads no archive need not load. members.h is what uses
  * it. */
-#ifndef PIPELINE_DUMP_LIBARCHIVE_H
-#define PIPELINE_DUMP_LIBARCHIVE_H
+#pragma once
 
 #include "base/error.h"
 
@@ -43,5 +42,3 @@ struct archive_module {
 };
 
 extern __attribute__((visibility("default"))) const struct archive_module dsdata_archive;
-
-#endif

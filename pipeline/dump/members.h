@@ -1,8 +1,7 @@
 /* The members of a zip or tar file, as inputs that are read one after the other: an archive is a stream, so the order
  * is its own. Reading an earlier member, or earlier in one than its beginning, starts again at the first. One thread at
  * a time. */
-#ifndef PIPELINE_DUMP_MEMBERS_H
-#define PIPELINE_DUMP_MEMBERS_H
+#pragma once
 
 #include "pipeline/dump/libarchive.h"
 
@@ -29,5 +28,3 @@ int64_t members_read(struct members *members, uint64_t number, const char *name,
 
 const char *members_path(const struct members *members);
 size_t members_memory(const struct members *members); /* bytes held for decoding */
-
-#endif

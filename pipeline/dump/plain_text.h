@@ -1,6 +1,5 @@
 /* Recognises plain text, and refuses text that is not prose. */
-#ifndef PIPELINE_DUMP_PLAIN_TEXT_H
-#define PIPELINE_DUMP_PLAIN_TEXT_H
+#pragma once
 
 #include "pipeline/dump/sniff.h"
 
@@ -14,5 +13,3 @@ int plain_text_check_encoding(const struct sniffed *sniffed, struct error *err);
 /* Of text without a mark and blanks around it. */
 bool is_json_array(struct str text); /* of objects, arrays or strings */
 bool is_wikidata(struct str text);   /* an array of Wikidata's items */
-
-#endif

@@ -1,7 +1,6 @@
 /* Converts a stream of bytes from another encoding to UTF-8, from its first byte on. It reads what unpack gives, so
  * compressed files can be in any encoding too. One thread at a time. */
-#ifndef PIPELINE_DUMP_RECODE_H
-#define PIPELINE_DUMP_RECODE_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -22,5 +21,3 @@ void recode_close(struct recode *recode); /* NULL is fine */
 /* The next bytes of the text; fewer than requested only at its end. ERR_UNSAFE: bytes that are ill-formed in the
  * encoding, with their place but without a hint; and what the reader reports. */
 int64_t recode_read(struct recode *recode, void *out, size_t bytes, struct error *err);
-
-#endif

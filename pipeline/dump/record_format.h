@@ -1,7 +1,6 @@
 /* What an input holds, as far as this room needs to know: how to recognise it, and how to cut it into records. It is
  * the first part of an input kind (struct input_kind of pipeline/input), which adds what a record means. */
-#ifndef PIPELINE_DUMP_RECORD_FORMAT_H
-#define PIPELINE_DUMP_RECORD_FORMAT_H
+#pragma once
 
 #include "base/arena.h"
 #include "pipeline/dump/cutter.h"
@@ -28,5 +27,3 @@ struct record_format {
     int (*read_head)(const char *name, struct str head, struct siteinfo *info, struct arena *arena, struct error *err);
     const struct record_cut *cut;
 };
-
-#endif

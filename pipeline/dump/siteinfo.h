@@ -1,6 +1,5 @@
 /* Parses the head of a dump, up to its first page, into a struct siteinfo. */
-#ifndef PIPELINE_DUMP_SITEINFO_H
-#define PIPELINE_DUMP_SITEINFO_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -11,5 +10,3 @@
  * the input's, for messages. ERR_INPUT: not well-formed; ERR_UNSAFE: it declares a document type (dumps have none;
  * entity bombs need one). */
 int siteinfo_read(const char *name, struct str head, struct siteinfo *info, struct arena *arena, struct error *err);
-
-#endif

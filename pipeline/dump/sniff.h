@@ -1,6 +1,5 @@
 /* Recognises bytes by content, never by name. Pure. */
-#ifndef PIPELINE_DUMP_SNIFF_H
-#define PIPELINE_DUMP_SNIFF_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -61,5 +60,3 @@ const char *sniff_pipe(const char *program, enum container container, char out[P
 bool has_byte_order_mark(struct str text); /* of UTF-8 */
 /* Without a byte order mark, and without blanks at both ends. */
 struct str text_begin(struct str head);
-
-#endif

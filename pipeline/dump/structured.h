@@ -1,8 +1,7 @@
 /* Files of text whose lines are not prose: tables, subtitles, mail, annotated corpora, markup, JSON in other forms.
  * They are recognised by a signature that holds for most of their first lines, and refused with a command that gives
  * their text, if there is one. Pure. */
-#ifndef PIPELINE_DUMP_STRUCTURED_H
-#define PIPELINE_DUMP_STRUCTURED_H
+#pragma once
 
 #include "base/str.h"
 
@@ -32,5 +31,3 @@ bool structured_is_arrays(struct str text); /* an array on each line, which is n
 const struct structured *structured_zip(struct str bytes);
 /* The same by the name of a member. */
 const struct structured *structured_zip_member(struct str name);
-
-#endif

@@ -1,6 +1,5 @@
 /* The SHA-256 that a file must have, computed while its windows are read in order. */
-#ifndef PIPELINE_DUMP_SUM_H
-#define PIPELINE_DUMP_SUM_H
+#pragma once
 
 #include "base/sha256.h"
 #include "pipeline/dump/byte_source.h"
@@ -19,5 +18,3 @@ int file_sum_to(struct file_sum *sum, const struct byte_source *source, uint64_t
  * warning. */
 int file_sum_check(struct file_sum *sum, const struct byte_source *source, bool salvage, struct group *group,
                    struct error *err);
-
-#endif

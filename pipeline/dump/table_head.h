@@ -1,6 +1,5 @@
 /* Recognises a table (CSV, TSV) by its header and its first rows. Pure. */
-#ifndef PIPELINE_DUMP_TABLE_HEAD_H
-#define PIPELINE_DUMP_TABLE_HEAD_H
+#pragma once
 
 #include "base/str.h"
 
@@ -20,5 +19,3 @@ struct table_head {
  * the rows must look different: all as long, no name among the values of its column, and a column with far longer
  * values. A name may be empty, as that of pandas' index is. */
 struct table_head table_head(struct str text);
-
-#endif

@@ -1,7 +1,6 @@
 /* A compressed file as a stream of text, from the first byte on. The file is a sequence of units (codecs.h). Damage, or
  * other bytes between units, is an error with the byte of the file. One thread at a time. */
-#ifndef PIPELINE_DUMP_UNPACK_H
-#define PIPELINE_DUMP_UNPACK_H
+#pragma once
 
 #include "base/error.h"
 #include "base/file.h"
@@ -45,5 +44,3 @@ int unpack_check_ratio(const struct unpack_options *options, uint64_t at, uint64
 const struct gap *unpack_gaps(const struct unpack *unpack, size_t *count);
 size_t unpack_memory(const struct unpack *unpack);   /* bytes held by the decoder */
 uint64_t unpack_stored(const struct unpack *unpack); /* bytes of the file that were decoded */
-
-#endif

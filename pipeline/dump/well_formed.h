@@ -1,6 +1,5 @@
 /* Checks that text which comes in parts is well-formed UTF-8. Pure. */
-#ifndef PIPELINE_DUMP_WELL_FORMED_H
-#define PIPELINE_DUMP_WELL_FORMED_H
+#pragma once
 
 #include "base/str.h"
 
@@ -16,5 +15,3 @@ struct well_formed {
 bool well_formed_feed(struct well_formed *state, struct str text, uint64_t *bad);
 bool well_formed_end(const struct well_formed *state, uint64_t *bad); /* the text ends here */
 void well_formed_gap(struct well_formed *state);
-
-#endif

@@ -1,6 +1,5 @@
 /* struct dump_piece: the bytes of a window, and the blocks that may start in it. */
-#ifndef PIPELINE_DUMP_WINDOW_H
-#define PIPELINE_DUMP_WINDOW_H
+#pragma once
 
 #include "base/error.h"
 #include "pipeline/dump/byte_source.h"
@@ -31,5 +30,3 @@ int piece_decode(const struct byte_source *source, struct dump_piece *piece, uin
 
 /* The level in the stream header at bytes[0..4), or 0 if there is none. */
 uint32_t stream_level(const uint8_t *bytes, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  * instance for instance and in its order. It has its own flow in one thread, because the script draws all random
  * numbers in sequence; the whole corpus is in memory as pieces. The output is spill entries whose key is the sample's
  * place. */
-#ifndef PIPELINE_GOOGLE_GOOGLE_H
-#define PIPELINE_GOOGLE_GOOGLE_H
+#pragma once
 
 #include "base/progress.h"
 #include "pipeline/google/instances.h"
@@ -35,5 +34,3 @@ struct google_output {
  * same command starts from the beginning. Counts no document if the text has no pieces. */
 int google_read(const struct google_options *options, const struct google_output *output, struct progress *progress,
                 struct error *err);
-
-#endif

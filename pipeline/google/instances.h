@@ -1,8 +1,7 @@
 /* Documents → training instances as Google's create_pretraining_data.py makes them (google-research/bert, 2018), in its
  * order and with its draws: one Mersenne Twister, all draws in sequence. Every draw affects all later ones, so the code
  * follows the order of the script, and says so where that looks strange. */
-#ifndef PIPELINE_GOOGLE_INSTANCES_H
-#define PIPELINE_GOOGLE_INSTANCES_H
+#pragma once
 
 #include "pipeline/google/twister.h"
 #include "pipeline/pairs/documents.h"
@@ -31,5 +30,3 @@ bool instances_make(struct instances *instances, bool (*take)(void *context, con
 /* The shuffle at the end of the script, after the first instances_make, which gave `count`. places[i] is the place of
  * the i-th instance made. The caller frees it. */
 uint32_t *instances_places(struct instances *instances, size_t count);
-
-#endif

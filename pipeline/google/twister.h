@@ -1,8 +1,7 @@
 /* The random numbers of Python's `random.Random(seed)`, to the bit, since Python 3.2 (MT19937, Matsumoto and Nishimura
  * 1998; seeding, random(), randint() and shuffle() as CPython's _randommodule.c and random.py use it). Only
  * `--compat google` draws from it: everything else here draws by name (base/random.h). */
-#ifndef PIPELINE_GOOGLE_TWISTER_H
-#define PIPELINE_GOOGLE_TWISTER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ uint32_t twister_word(struct twister *twister);                                /
 double twister_real(struct twister *twister);                                  /* random(): [0, 1), 53 bits */
 uint32_t twister_between(struct twister *twister, uint32_t from, uint32_t to); /* randint(from, to), both included */
 void twister_shuffle(struct twister *twister, uint32_t *items, size_t count);  /* shuffle(), count < 2^32 */
-
-#endif

@@ -1,7 +1,6 @@
 /* Reads one record of any input: a group (page_parts.h) comes in, and each record of it gives a fate and plain text.
  * build, extract and the vocabulary pass all read through here, so they see the same text. */
-#ifndef PIPELINE_INPUT_ARTICLE_H
-#define PIPELINE_INPUT_ARTICLE_H
+#pragma once
 
 #include "base/str.h"
 #include "pipeline/parts/counts.h"
@@ -77,5 +76,3 @@ void article_sentences(const struct article_options *options, const struct artic
 /* 64 bits of the hash of an article's text, with every run of white space counted as one blank. */
 uint64_t article_hash(struct article_reader *reader, const struct article *article);
 void article_close(struct article_reader *reader);
-
-#endif

@@ -1,6 +1,5 @@
 /* The scratch with which input kinds read records (input_kind.h). */
-#ifndef PIPELINE_INPUT_ARTICLE_READER_H
-#define PIPELINE_INPUT_ARTICLE_READER_H
+#pragma once
 
 #include "base/arena.h"
 #include "pipeline/clean/filter.h"
@@ -31,5 +30,3 @@ void article_set_text_id(struct article *article, struct str text);
  * line, or before a line that is indented by U+3000. */
 enum page_fate article_read_lines(struct article_reader *reader, struct str lines, bool wrapped,
                                   struct article *article);
-
-#endif

@@ -10,8 +10,7 @@
  * The context of the steps begins with a struct feed, a job with a struct feed_job. A feed covers all windows, or some
  * that were chosen. If it ends at a window inside an input, a second belt of depth 1 on the same feed reads on until
  * the groups before that window are complete, which they may be already. */
-#ifndef PIPELINE_INPUT_FEED_H
-#define PIPELINE_INPUT_FEED_H
+#pragma once
 
 #include "base/belt.h"
 #include "pipeline/input/inputs.h"
@@ -80,5 +79,3 @@ int feed_read(void *context, void *slot, uint64_t number, struct error *err);
 int feed_decode(void *context, void *slot, uint64_t number, struct error *err);
 int feed_cut(void *context, void *slot, uint64_t number, struct error *err);
 void feed_job_release(struct feed_job *job);
-
-#endif

@@ -6,8 +6,7 @@
  *     SHA256SUMS                                     as sha256sum(1) writes it
  *
  * The name before the pages is the export; all parts in a folder must belong to one. Other files are ignored. */
-#ifndef PIPELINE_INPUT_FOLDER_H
-#define PIPELINE_INPUT_FOLDER_H
+#pragma once
 
 #include "base/error.h"
 #include "base/sha256.h"
@@ -46,5 +45,3 @@ bool folder_is_export(const char *path);
  * newest is used. */
 int folder_read(struct folder *folder, const char *path, bool salvage, struct error *err);
 void folder_release(struct folder *folder);
-
-#endif

@@ -1,8 +1,7 @@
 /* The kinds of inputs. A kind is a line X(TEXT, text) of SOURCE_KIND_LIST (shards/manifest.h), an option of that name
  * in pipeline/dsdata_options.c, and the row text_kind in a file of its own. Everything else asks the row: no other code
  * names a kind, except that --compat google reads text, and that manifest_of_pages (shards/manifest.h) knows wikis. */
-#ifndef PIPELINE_INPUT_INPUT_KIND_H
-#define PIPELINE_INPUT_INPUT_KIND_H
+#pragma once
 
 #include "pipeline/dump/record_format.h"
 #include "pipeline/input/article.h"
@@ -55,5 +54,3 @@ static inline const struct input_kind *input_kind_of(const struct dump *dump)
 {
     return input_kinds[dump_kind(dump)];
 }
-
-#endif

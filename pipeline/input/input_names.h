@@ -1,6 +1,5 @@
 /* The inputs that the command line names: files, each with its language, and the parts of folders. Used by inputs.c. */
-#ifndef PIPELINE_INPUT_INPUT_NAMES_H
-#define PIPELINE_INPUT_INPUT_NAMES_H
+#pragma once
 
 #include "base/sha256.h"
 #include "pipeline/input/text_folder.h"
@@ -34,5 +33,3 @@ struct input_names {
 int input_names_read(struct input_names *names, const struct dsdata_settings *settings, const struct opt_paths *bare,
                      struct error *err);
 void input_names_release(struct input_names *names);
-
-#endif

@@ -1,6 +1,5 @@
 /* The inputs of a command: opened, recognised, with their heads read. */
-#ifndef PIPELINE_INPUT_INPUTS_H
-#define PIPELINE_INPUT_INPUTS_H
+#pragma once
 
 #include "pipeline/input/text_folder.h"
 #include "pipeline/input/input_kind.h"
@@ -107,5 +106,3 @@ int inputs_fingerprint(const struct inputs *inputs, size_t index, uint64_t *fing
  * "enwiki-2026-11-01" for "/dumps/enwiki-2026-11-01/", and for several inputs in that folder; with "-shards"
  * appended if that name is the folder itself; "" if there is none. Freed with mem_free. */
 char *inputs_stem(const struct dsdata_settings *settings, struct opt_paths bare);
-
-#endif

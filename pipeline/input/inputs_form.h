@@ -1,6 +1,5 @@
 /* The form of the plain text among the inputs: decided for all text files of a command together. */
-#ifndef PIPELINE_INPUT_INPUTS_FORM_H
-#define PIPELINE_INPUT_INPUTS_FORM_H
+#pragma once
 
 #include "pipeline/input/inputs.h"
 
@@ -14,5 +13,3 @@ void inputs_say_form(const struct inputs *inputs);
 /* Warns if documents of a recognised form are short in files that are far longer, with the commands to choose from; and
  * about files that are too long to be a document. */
 void inputs_warn_form(const struct dsdata_settings *settings, const struct inputs *inputs);
-
-#endif

@@ -4,8 +4,7 @@
  * subpart), byte order marks before the object, NUL bytes between tokens, and any depth. What RFC 8259 does not allow
  * is reported as a repair. Compared with jansson by tests/fuzz/fuzz_json_line.c, and with Python by
  * tests/flow/json_lines_like_python.py. */
-#ifndef PIPELINE_INPUT_JSON_LINE_H
-#define PIPELINE_INPUT_JSON_LINE_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/str.h"
@@ -51,5 +50,3 @@ bool json_line_read(struct json_line *scratch, struct str line, struct json_memb
 typedef void json_member_fn(void *context, const struct json_member *member);
 bool json_line_each(struct json_line *scratch, struct str line, json_member_fn *each, void *context,
                     struct arena *arena);
-
-#endif

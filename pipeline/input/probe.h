@@ -1,7 +1,6 @@
 /* Examines the beginning of an input before reading, for what only the content can tell. The result depends on
  * dump_head alone. */
-#ifndef PIPELINE_INPUT_PROBE_H
-#define PIPELINE_INPUT_PROBE_H
+#pragma once
 
 #include "pipeline/dump/dump.h"
 #include "pipeline/input/text_layout.h"
@@ -34,5 +33,3 @@ void probe_read(const struct dump *dump, const struct language *language, const 
 /* Settles the form of a text file, which is that of all of them. Whether the lines of FORM_FILE and FORM_SECTIONS are
  * wrapped is decided for each file, or, if it is very short, by `sum`, the layouts of all. */
 void probe_take_form(struct probe *probe, enum text_form form, const struct text_layout *sum);
-
-#endif

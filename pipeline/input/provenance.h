@@ -1,6 +1,5 @@
 /* Where an input comes from, for build.json: facts for a model card. Not part of the dataset. */
-#ifndef PIPELINE_INPUT_PROVENANCE_H
-#define PIPELINE_INPUT_PROVENANCE_H
+#pragma once
 
 #include "pipeline/parts/page_parts.h"
 
@@ -10,5 +9,3 @@
  * siteinfo), "date" (in the file's name, YYYY-MM-DD), "licence" (of Wikimedia's wikis, recognised by their address).
  * The caller owns the reference. */
 json_t *provenance_json(const char *path, const struct siteinfo *siteinfo, const char *language);
-
-#endif

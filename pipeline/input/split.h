@@ -1,8 +1,7 @@
 /* What decides whether a document is held out: a hash of its id, so that it stays on its side from one dump to the
  * next, or of its text. By id, all documents of an id are on one side; so where ids say little (a label, a constant,
  * numbers that begin anew in every file) whole groups would be, and the text decides. */
-#ifndef PIPELINE_INPUT_SPLIT_H
-#define PIPELINE_INPUT_SPLIT_H
+#pragma once
 
 #include "pipeline/dump/dump.h"
 
@@ -26,5 +25,3 @@ void split_ids_release(struct split_ids *ids);
  * without an id goes by its text in any case. The answer depends on the beginnings alone, so it is known before the
  * first document, and the same for all threads, processes and starts. */
 bool split_by_text(const struct split_ids *const *ids, size_t count);
-
-#endif

@@ -4,8 +4,7 @@
  *     spool_take → the file at spool.path is read like any other → spool_release
  *
  * A lock on DIRECTORY/.spool excludes other commands. */
-#ifndef PIPELINE_INPUT_SPOOL_H
-#define PIPELINE_INPUT_SPOOL_H
+#pragma once
 
 #include "base/file.h"
 
@@ -24,5 +23,3 @@ int spool_take(struct spool *spool, const char *directory, struct error *err);
 void spool_release(struct spool *spool); /* removes the file; fine if nothing was taken */
 /* Removes what was left in the directory, unless a command is using it. */
 int spool_clear(const char *directory, struct error *err);
-
-#endif

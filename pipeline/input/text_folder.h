@@ -1,8 +1,7 @@
 /* A folder of texts → the files in it: all below it, in the byte order of their paths; or an archive of texts (zip,
  * tar) → its members, in its own order. Which of them are readable shows when they are opened; the others are counted
  * here, too. */
-#ifndef PIPELINE_INPUT_TEXT_FOLDER_H
-#define PIPELINE_INPUT_TEXT_FOLDER_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -40,5 +39,3 @@ int text_folder_next(struct text_folder *folder, char **path, uint64_t *number, 
 int text_folder_refuse_ours(const char *path, struct error *err);
 /* "2 hidden, 1 blank"; "" if nothing was left out. */
 void text_folder_left_out(const struct text_folder *folder, struct buf *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* How plain text is laid out, from the beginnings of all text files of a command together: what is a line, and what is
  * a document. Pure. */
-#ifndef PIPELINE_INPUT_TEXT_LAYOUT_H
-#define PIPELINE_INPUT_TEXT_LAYOUT_H
+#pragma once
 
 #include "base/str.h"
 #include "pipeline/parts/page_parts.h"
@@ -57,5 +56,3 @@ bool text_layout_is_wrapped(const struct text_layout *layout);
 enum text_form text_layout_form(const struct text_layout *sum, bool too_long);
 
 enum text_cut text_form_cut(enum text_form form);
-
-#endif

@@ -1,7 +1,6 @@
 /* Scratch objects that parallel steps of a belt take and give back. There are as many as threads that ever work at
  * once; caches in an object never change a result. Any thread. */
-#ifndef PIPELINE_INPUT_WORKERS_H
-#define PIPELINE_INPUT_WORKERS_H
+#pragma once
 
 #include <pthread.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ void workers_open(struct workers *workers, void *(*open)(const void *), void (*c
 void *workers_take(struct workers *workers);
 void workers_give(struct workers *workers, void *worker);
 void workers_close(struct workers *workers); /* all must have been given back */
-
-#endif

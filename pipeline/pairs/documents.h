@@ -1,8 +1,7 @@
 /* The tokenized documents of one group: sentences arrive as piece ids, and pairs.c draws from them. All ids of a group
  * are in one array, so consecutive sentences of a document are one range of it: segments are ranges, and nothing is
  * copied until a sample is written. */
-#ifndef PIPELINE_PAIRS_DOCUMENTS_H
-#define PIPELINE_PAIRS_DOCUMENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ void documents_release(struct documents *documents);
 
 /* Decides by a hash of the id alone: the same for all dump versions, seeds and options (docs/DESIGN.md, section 3). */
 bool document_is_held_out(uint64_t id, uint32_t valid_millionths);
-
-#endif

@@ -11,8 +11,7 @@
  * to training documents (counted). Without any partner, as of a book that is a file of its own, it comes from the
  * document itself, at least PAIR_FAR sentences away; in a shorter document the true next is used. A lone sentence is
  * split at a random piece, and a single piece is dropped (counted). */
-#ifndef PIPELINE_PAIRS_PAIRS_H
-#define PIPELINE_PAIRS_PAIRS_H
+#pragma once
 
 #include "pipeline/pairs/documents.h"
 #include "shards/format.h"
@@ -55,5 +54,3 @@ void pairs_of_split(const struct documents *documents, bool valid, const struct 
 void pairs_add(struct pairs *pairs, const struct sample_pair *pair);
 void pairs_reset(struct pairs *pairs);
 void pairs_release(struct pairs *pairs);
-
-#endif

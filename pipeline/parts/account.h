@@ -1,7 +1,6 @@
 /* The account of a run: what was kept, dropped, repaired, left out as leaks and lost to damage. build and extract print
  * the same lines and the same keys. docs/GLOSSARY.md defines the words. */
-#ifndef PIPELINE_PARTS_ACCOUNT_H
-#define PIPELINE_PARTS_ACCOUNT_H
+#pragma once
 
 #include "pipeline/parts/counts.h"
 #include "pipeline/parts/missing.h"
@@ -23,5 +22,3 @@ json_t *account_names(const struct name_counts *table, size_t max);
 /* Adds the keys "dropped", "repaired", "repaired_documents" and "leaks", as `show --json` has them, and "examples": for
  * each reason the first document that was dropped. */
 void account_json(const struct counts *counts, const struct missing *missing, json_t *object);
-
-#endif

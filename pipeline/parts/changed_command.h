@@ -1,6 +1,5 @@
 /* The command of the user with some options changed, for hints and warnings. */
-#ifndef PIPELINE_PARTS_CHANGED_COMMAND_H
-#define PIPELINE_PARTS_CHANGED_COMMAND_H
+#pragma once
 
 #include "pipeline/parts/dsdata_settings.h"
 
@@ -11,5 +10,3 @@ struct option_change {
  * would continue what it has begun. Freed with mem_free. */
 char *changed_command(const struct dsdata_settings *settings, const struct option_change *changes, size_t count,
                       bool fresh);
-
-#endif

@@ -1,7 +1,6 @@
 /* What a build counts. Only sums, so the order of adding does not matter. Kept in the journal, shown in the summary
  * and, unless it depends on the run, in the manifest. */
-#ifndef PIPELINE_PARTS_COUNTS_H
-#define PIPELINE_PARTS_COUNTS_H
+#pragma once
 
 #include "base/opts.h"
 #include "pipeline/parts/page_parts.h"
@@ -89,5 +88,3 @@ const char *repair_words(enum repair repair);
 /* The words for a name of a manifest; the name itself where a later version has made it. */
 const char *page_fate_words_of(const char *name);
 const char *repair_words_of(const char *name);
-
-#endif

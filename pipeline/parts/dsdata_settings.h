@@ -1,6 +1,5 @@
 /* The settings of a dsdata command line: one field per row of the option table in dsdata_options.c. */
-#ifndef PIPELINE_PARTS_DSDATA_SETTINGS_H
-#define PIPELINE_PARTS_DSDATA_SETTINGS_H
+#pragma once
 
 #include "base/opts.h"
 #include "shards/manifest.h"
@@ -146,5 +145,3 @@ int dsdata_verify(void *settings, struct opt_paths bare, struct error *err);
 int dsdata_demo(void *settings, struct opt_paths bare, struct error *err);
 int dsdata_doctor(void *settings, struct opt_paths bare, struct error *err);
 int dsdata_report(void *settings, struct opt_paths bare, struct error *err);
-
-#endif

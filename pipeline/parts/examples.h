@@ -1,7 +1,6 @@
 /* The first document that was dropped for each reason, so that a user can look at it. Added in the order of the input,
  * so they do not depend on threads, processes or interruptions. */
-#ifndef PIPELINE_PARTS_EXAMPLES_H
-#define PIPELINE_PARTS_EXAMPLES_H
+#pragma once
 
 #include "pipeline/parts/page_parts.h"
 
@@ -23,5 +22,3 @@ void examples_merge(struct examples *into, const struct examples *later);
 /* {reason: text}, for the journal and for --json. examples_read: false if examples_json did not write it. */
 json_t *examples_json(const struct examples *examples);
 bool examples_read(struct examples *examples, const json_t *json);
-
-#endif

@@ -1,7 +1,6 @@
 /* What becomes of a byte of wikitext. Every byte of a page gets exactly one fate, so the counts of a page add up to its
  * size. This is the only list of reasons why text is left out. */
-#ifndef PIPELINE_PARTS_FATES_H
-#define PIPELINE_PARTS_FATES_H
+#pragma once
 
 enum fate {
     FATE_KEPT,      /* it is in the text (as itself, decoded, or as a blank) */
@@ -35,5 +34,3 @@ enum fate {
 /* "kept", "markup", … as in the manifest; for screens, a few more words. */
 const char *fate_name(enum fate fate);
 const char *fate_words(enum fate fate);
-
-#endif

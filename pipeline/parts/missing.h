@@ -1,8 +1,7 @@
 /* What the text lacks: templates that no row renders, strings left out as leaks, and documents that were dropped.
  * Documents are counted one by one; the result is which templates cost most, and where. Sums like counts.h, and
  * examples; merged in the order of the input. */
-#ifndef PIPELINE_PARTS_MISSING_H
-#define PIPELINE_PARTS_MISSING_H
+#pragma once
 
 #include "pipeline/parts/examples.h"
 #include "pipeline/parts/name_counts.h"
@@ -32,5 +31,3 @@ void missing_worst_leaks(const struct missing *missing, struct buf *out);
 /* For the journal, without loss. missing_read: false if missing_json did not write it; *missing is then empty. */
 json_t *missing_json(const struct missing *missing);
 bool missing_read(struct missing *missing, const json_t *json);
-
-#endif

@@ -3,8 +3,7 @@
  * of 2 / NAME_COUNTS_MAX of all bytes added (Misra and Gries, "Finding repeated elements", 1982; merged as by Agarwal
  * et al., "Mergeable summaries", 2012). Until the table is full the figures are exact and independent of the order of
  * calls; call in a fixed order to make them reproducible afterwards. */
-#ifndef PIPELINE_PARTS_NAME_COUNTS_H
-#define PIPELINE_PARTS_NAME_COUNTS_H
+#pragma once
 
 #include "base/str.h"
 
@@ -46,5 +45,3 @@ size_t name_counts_top(const struct name_counts *table, uint32_t *out, size_t ma
 /* For the journal, without loss. name_counts_read: false if name_counts_json did not write it; *table is then empty. */
 json_t *name_counts_json(const struct name_counts *table);
 bool name_counts_read(struct name_counts *table, const json_t *json);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * A group is the unit of random draws and of resume (Law 2). Its name is (file, window, part); the result depends only
  * on its bytes, its name and the options. */
-#ifndef PIPELINE_PARTS_PAGE_PARTS_H
-#define PIPELINE_PARTS_PAGE_PARTS_H
+#pragma once
 
 #include "base/str.h"
 
@@ -152,5 +151,3 @@ enum page_fate {
     PAGE_CLEANED_FIRST = PAGE_DUPLICATE, /* those between are given by options that clean */
     PAGE_CLEANED_LAST = PAGE_EXCLUDED,
 };
-
-#endif

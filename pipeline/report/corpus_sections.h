@@ -1,6 +1,5 @@
 /* The sections of the page in their order, each in its own file. They only append to the page. */
-#ifndef PIPELINE_REPORT_CORPUS_SECTIONS_H
-#define PIPELINE_REPORT_CORPUS_SECTIONS_H
+#pragma once
 
 #include "base/error.h"
 #include "base/html.h"
@@ -31,5 +30,3 @@ int section_samples(struct buf *page, const struct corpus_report *report, struct
 void section_row_length(struct buf *page, const struct manifest_length *length);
 /* Says which samples the figures are based on: all, or a selection. */
 void section_basis(struct buf *page, const struct figures *figures);
-
-#endif

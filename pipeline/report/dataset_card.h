@@ -1,8 +1,7 @@
 /* A card for a dataset, as model and data hubs show it: Markdown after a head of YAML with language, licence and size;
  * the sources with their hashes, what was dropped and why, all settings that decide the bytes, and the command. It has
  * no time, host or folder: equal datasets that were built by equal commands give equal cards. */
-#ifndef PIPELINE_REPORT_DATASET_CARD_H
-#define PIPELINE_REPORT_DATASET_CARD_H
+#pragma once
 
 #include "base/str.h"
 #include "base/target.h"
@@ -11,5 +10,3 @@ extern const struct target_form dataset_card_form; /* a card, of whatever datase
 
 /* Adds the card of the dataset to `card`; its name is the directory's. Errors: as manifest_read. */
 int dataset_card_make(struct buf *card, const char *directory, struct error *err);
-
-#endif

@@ -2,8 +2,7 @@
  * where masks are. Of a length and split with up to FIGURES_SAMPLES samples, all are read; of more, FIGURES_RUNS evenly
  * spaced runs, so that the time does not grow with the dataset. Samples are in random order, so a run is a fair
  * selection. */
-#ifndef PIPELINE_REPORT_FIGURES_H
-#define PIPELINE_REPORT_FIGURES_H
+#pragma once
 
 #include "shards/manifest.h"
 #include "tokenizer/vocab.h"
@@ -43,5 +42,3 @@ static inline uint32_t figures_bin_first(const struct length_figures *figures, u
 int figures_read(struct figures *figures, const char *directory, const struct manifest *manifest,
                  const struct vocab *vocab, struct error *err);
 void figures_release(struct figures *figures);
-
-#endif

@@ -1,8 +1,7 @@
 /* DIR/journal: what a build is and at which stage, so that the same command can continue it after any interruption. The
  * state of the reading is beside the spills (pipeline/build/extents.h). Replaced as a whole (temporary name, fsync,
  * rename); removed when the dataset is complete. It also marks the contents of the directory as ours. */
-#ifndef PIPELINE_STORE_JOURNAL_H
-#define PIPELINE_STORE_JOURNAL_H
+#pragma once
 
 #include "base/error.h"
 #include "pipeline/parts/counts.h"
@@ -42,5 +41,3 @@ json_t *numbers_json(const uint64_t *values, size_t count);
 int64_t numbers_read(const json_t *list, uint64_t *out, size_t count, bool exact);
 /* ERR_VERIFY: this journal cannot be used. */
 int journal_damaged(const char *path, struct error *err);
-
-#endif

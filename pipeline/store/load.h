@@ -1,6 +1,5 @@
 /* A range of keys of one bucket that fits into memory: read from the spills of all extents, and sorted. */
-#ifndef PIPELINE_STORE_LOAD_H
-#define PIPELINE_STORE_LOAD_H
+#pragma once
 
 #include "pipeline/store/spill.h"
 
@@ -43,5 +42,3 @@ struct load {
  * shorter than it should be. */
 int load_read(struct load *load, const struct spills *spills, uint64_t bytes_max, struct error *err);
 void load_release(struct load *load);
-
-#endif

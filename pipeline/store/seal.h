@@ -1,8 +1,7 @@
 /* The last step of a build: spills → shards. Every set (a length and a split) has a total order, by key, then by name,
  * and is cut into shards of equal count. Buckets are loaded, sorted and written in parallel, so the shuffle is global
  * and memory bounded. Sealing only creates files with final names, each atomically, so it can be repeated. */
-#ifndef PIPELINE_STORE_SEAL_H
-#define PIPELINE_STORE_SEAL_H
+#pragma once
 
 #include "pipeline/store/load.h"
 #include "shards/manifest.h"
@@ -23,5 +22,3 @@ struct seal_options {
 
 /* ERR_STOPPED: a stop was requested; ERR_VERIFY: a spill does not hold what the manifest counts. */
 int seal(const struct seal_options *options, struct error *err);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * spill_sync makes everything so far durable and reports the length of each file; after a crash spill_open truncates
  * the files to the lengths in the journal. One thread. */
-#ifndef PIPELINE_STORE_SPILL_H
-#define PIPELINE_STORE_SPILL_H
+#pragma once
 
 #include "base/file.h"
 
@@ -71,5 +70,3 @@ int spill_remove_all(const char *directory, struct error *err);
 char *spill_journal_path(const char *directory, uint64_t extent);
 /* True for the name of a journal in DIR/spill; *extent is its extent. */
 bool spill_journal_name(const char *name, uint64_t *extent);
-
-#endif

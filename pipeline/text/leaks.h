@@ -13,8 +13,7 @@
  *
  * A tag of the page is left out where it stands (FATE_LEAK). In a rendering it may be complete only together with an
  * argument: such places are watched, and looked at when their paragraph or caption ends. */
-#ifndef PIPELINE_TEXT_LEAKS_H
-#define PIPELINE_TEXT_LEAKS_H
+#pragma once
 
 #include "base/str.h"
 
@@ -74,5 +73,3 @@ void leaks_remove(struct wikitext *w, size_t from); /* what is a leak in the tex
 void leaks_settle(struct wikitext *w, size_t from); /* those since facts->leaks was `from` are in a caption */
 void leaks_forget(struct wikitext *w, size_t from); /* the others were in a paragraph that is not kept */
 void leaks_release(struct leaks *leaks);
-
-#endif

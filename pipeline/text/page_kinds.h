@@ -1,6 +1,5 @@
 /* The kind of a page as a whole: by its first words, its title, its templates, magic words and categories. */
-#ifndef PIPELINE_TEXT_PAGE_KINDS_H
-#define PIPELINE_TEXT_PAGE_KINDS_H
+#pragma once
 
 #include "pipeline/text/markup/spans.h"
 #include "pipeline/text/words/links.h"
@@ -18,5 +17,3 @@ struct kind_page {
 /* Which of `wanted`, bits of enum kind, apply to the page: by the tables of its language and, for its text, also the
  * English ones. Examines everything outside other constructs once. */
 uint32_t kinds_of(const struct kind_page *page, uint32_t wanted);
-
-#endif

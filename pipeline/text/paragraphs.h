@@ -1,8 +1,7 @@
 /* Builds the plain text at the end of a buffer: paragraphs, each ended by '\n'. --keep decides which kinds are kept.
  *
  *     paragraph_begin → bytes into *out, paragraph_gap … → paragraph_end */
-#ifndef PIPELINE_TEXT_PARAGRAPHS_H
-#define PIPELINE_TEXT_PARAGRAPHS_H
+#pragma once
 
 #include "base/str.h"
 
@@ -42,5 +41,3 @@ bool paragraph_end(struct paragraphs *paragraphs);
 
 /* A caption inside a paragraph: what was added since `from` becomes a paragraph after it. */
 void paragraph_cut_caption(struct paragraphs *paragraphs, size_t from);
-
-#endif

@@ -1,8 +1,7 @@
 /* Mends the text around what was removed: "the lake (GAP; GAP) is" → "the lake is", "At GAP, it" → "At, it". Only
  * blanks, commas, semicolons and empty brackets next to a gap are changed; everything else stays as it was typed. Next
  * to what has no words for a reader either, only blanks and empty brackets are. */
-#ifndef PIPELINE_TEXT_TIDY_H
-#define PIPELINE_TEXT_TIDY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ static inline bool is_gap(char byte)
 /* Removes the gaps of text[0..size) in place and returns the new size. Reads every byte a bounded number of times; adds
  * the bytes read to *steps. */
 size_t tidy(char *text, size_t size, uint64_t *steps);
-
-#endif

@@ -1,8 +1,7 @@
 /* What the walk did with a page, from its first byte to its last: for extract --explain. It costs nothing unless it is
  * requested (struct wikitext_options). Bytes that tidying removed from a paragraph are not located: they stay FATE_KEPT
  * here, unless nothing is left of the paragraph. */
-#ifndef PIPELINE_TEXT_TRACE_H
-#define PIPELINE_TEXT_TRACE_H
+#pragma once
 
 #include "base/str.h"
 #include "pipeline/parts/fates.h"
@@ -33,5 +32,3 @@ void trace_bytes(struct trace *trace, uint32_t from, uint32_t to, enum fate fate
 void trace_shown(struct trace *trace, uint32_t from, uint32_t to, struct str shown);
 void trace_caption_end(struct trace *trace, uint32_t from, enum fate fate); /* of what was kept from `from` on */
 void trace_paragraph_end(struct trace *trace, enum fate fate);              /* of what was kept since the last call */
-
-#endif

@@ -1,7 +1,6 @@
 /* Wikis that support several spellings of their language: "-{zh-hans:…; zh-hant:…}-", and "-{ }-" around text that is
  * not converted. Source: the languages of MediaWiki's LanguageConverter. */
-#ifndef PIPELINE_TEXT_VARIANTS_H
-#define PIPELINE_TEXT_VARIANTS_H
+#pragma once
 
 #include "base/str.h"
 
@@ -20,5 +19,3 @@ const char *variant_codes(void);
 /* The distance of a spelling from the wanted one: 0 for the same, then those of its script, then the rest in the wiki's
  * order. `wanted` "": the wiki's order. UINT_MAX: the wiki has no such spelling. */
 unsigned variant_rank(const struct variant_wiki *wiki, struct str spelling, struct str wanted);
-
-#endif

@@ -8,8 +8,7 @@
  * The parts: walk_lines.c handles the beginnings of lines, constructs.c (with tables.c, walk_links.c, variants.c)
  * what the first pass found, inlines.c single bytes in running text. Each continues from `at`; none goes back or
  * reads past the frame's inner end. */
-#ifndef PIPELINE_TEXT_WALK_H
-#define PIPELINE_TEXT_WALK_H
+#pragma once
 
 #include "pipeline/text/leaks.h"
 #include "pipeline/text/markup/spans.h"
@@ -152,5 +151,3 @@ void tab_open(struct wikitext *w, struct str attributes, uint32_t end); /* <tab 
 void inline_read(struct wikitext *w); /* reads a byte of `stops` that begins no span and ends no line */
 void line_begin(struct wikitext *w);  /* reads the first bytes of a line */
 void line_end(struct wikitext *w);    /* reads the '\n' at `at` */
-
-#endif

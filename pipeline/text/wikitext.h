@@ -1,6 +1,5 @@
 /* Wikitext → plain text: turns a page into what its reader sees as text, one paragraph per line. */
-#ifndef PIPELINE_TEXT_WIKITEXT_H
-#define PIPELINE_TEXT_WIKITEXT_H
+#pragma once
 
 #include "base/str.h"
 #include "pipeline/parts/page_parts.h"
@@ -55,5 +54,3 @@ struct str wikitext_leak(const struct wikitext *wikitext, size_t i, char name[NA
 /* The namespace a title names, for dumps whose pages have no <ns>. */
 int32_t wikitext_namespace(const struct wikitext *wikitext, struct str title);
 void wikitext_close(struct wikitext *wikitext);
-
-#endif

@@ -1,7 +1,6 @@
 /* Whether the weights that dsdata demo trained are the published ones, which every CPU and compiler must give
  * (docs/ARITHMETIC.md). */
-#ifndef PIPELINE_VERBS_DEMO_WEIGHTS_H
-#define PIPELINE_VERBS_DEMO_WEIGHTS_H
+#pragma once
 
 #include "base/error.h"
 
@@ -13,5 +12,3 @@ extern const char demo_published[]; /* data/demo.json: provenance.json of an exp
  * what came out. ERR_VERIFY: they differ; the folder then has difference.json, which says where, by which processor and
  * which compiler. */
 int demo_weights(const char *folder, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* The part of `dsdata vocab` that checks a vocabulary instead of learning one. */
-#ifndef PIPELINE_VERBS_DSDATA_VOCAB_CHECK_H
-#define PIPELINE_VERBS_DSDATA_VOCAB_CHECK_H
+#pragma once
 
 #include "base/error.h"
 #include "pipeline/parts/dsdata_settings.h"
@@ -10,5 +9,3 @@ int vocab_check(struct dsdata_settings *settings, struct error *err);
 
 /* The next command, with the settings that reproduce how a vocabulary cuts words. */
 void vocab_say_next(const struct dsdata_settings *settings, const char *path, bool cased, bool strip_accents);
-
-#endif

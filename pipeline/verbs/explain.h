@@ -1,6 +1,5 @@
 /* dsdata extract --explain TITLE: one page of a dump, what is kept of it, and what is left out and why. */
-#ifndef PIPELINE_VERBS_EXPLAIN_H
-#define PIPELINE_VERBS_EXPLAIN_H
+#pragma once
 
 #include "pipeline/input/inputs.h"
 #include "pipeline/build/repeats.h"
@@ -14,5 +13,3 @@ int explain(const struct dsdata_settings *settings, const struct inputs *inputs,
 /* Adds the explanation of record `index` of a dump's group, for the screen that standard output is. */
 void explain_page(const struct article_options *options, const struct repeats *repeats, struct group *group,
                   size_t index, struct buf *out);
-
-#endif

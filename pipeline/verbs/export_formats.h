@@ -1,7 +1,6 @@
 /* What `dsdata export` writes: the samples of one length and split, in the order and with the masks that the user
  * chose, divided into files; and the formats of such files. */
-#ifndef PIPELINE_VERBS_EXPORT_FORMATS_H
-#define PIPELINE_VERBS_EXPORT_FORMATS_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -55,5 +54,3 @@ struct export_format {
 EXPORT_FORMAT_LIST(DECLARE_FORMAT)
 #undef DECLARE_FORMAT
 extern const char *const export_format_names[EXPORT_FORMATS];
-
-#endif

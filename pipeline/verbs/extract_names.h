@@ -4,8 +4,7 @@
  *     --out DIR                     DIR/STEM.jsonl (of --format sentences .txt); STEM is that of a dataset
  *
  * A folder is one that exists, or a name that ends with a slash. */
-#ifndef PIPELINE_VERBS_EXTRACT_NAMES_H
-#define PIPELINE_VERBS_EXTRACT_NAMES_H
+#pragma once
 
 #include "base/error.h"
 #include "pipeline/parts/dsdata_settings.h"
@@ -26,5 +25,3 @@ int extract_names_make(struct extract_names *names, const struct dsdata_settings
 int extract_names_check(const struct extract_names *names, const struct dsdata_settings *settings,
                         struct opt_paths bare, struct error *err);
 void extract_names_release(struct extract_names *names);
-
-#endif

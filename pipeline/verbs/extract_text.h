@@ -1,6 +1,5 @@
 /* The parallel part of dsdata extract: a group → the text of its documents, in the form of each output file. */
-#ifndef PIPELINE_VERBS_EXTRACT_TEXT_H
-#define PIPELINE_VERBS_EXTRACT_TEXT_H
+#pragma once
 
 #include "pipeline/build/repeats.h"
 #include "pipeline/input/feed.h"
@@ -33,5 +32,3 @@ void extract_group(void *extractor, struct extract_job *job);
 void extract_gzip(struct str text, struct buf *out);
 /* The file `from` as one Zstandard frame: many readers stop after the first. */
 int extract_zstd(const char *from, const char *path, struct error *err);
-
-#endif

@@ -4,8 +4,7 @@
  *     TMPDIR/dsdata-…/     without: for notes about repeated documents, and for standard input that is read twice
  *
  * The folder has a journal as the directory of a build has, and one extent. Its spills are the output files. */
-#ifndef PIPELINE_VERBS_EXTRACT_WORK_H
-#define PIPELINE_VERBS_EXTRACT_WORK_H
+#pragma once
 
 #include "base/file.h"
 #include "pipeline/build/summary.h"
@@ -40,5 +39,3 @@ int extract_work_write(struct extract_work *work, const struct extract_form *for
                        struct missing *missing, struct error *err);
 /* Removes the folder if `done` or if it is temporary. */
 void extract_work_close(struct extract_work *work, bool done);
-
-#endif

@@ -1,7 +1,6 @@
 /* What dsdata_hdf5.so exports (base/module.h). The HDF5 library depends on some forty others, which a program that
  * writes no such file need not load. */
-#ifndef PIPELINE_VERBS_HDF5_H
-#define PIPELINE_VERBS_HDF5_H
+#pragma once
 
 #include "pipeline/verbs/export_formats.h"
 
@@ -21,5 +20,3 @@ struct hdf5_module {
 };
 
 extern __attribute__((visibility("default"))) const struct hdf5_module dsdata_hdf5;
-
-#endif

@@ -1,6 +1,5 @@
 /* The file after --out, checked before the work begins (base/target.h). */
-#ifndef PIPELINE_VERBS_OUTPUT_FILE_H
-#define PIPELINE_VERBS_OUTPUT_FILE_H
+#pragma once
 
 #include "base/target.h"
 #include "pipeline/parts/dsdata_settings.h"
@@ -9,5 +8,3 @@
  * nothing). Inputs, the template file and `bare` arguments are what it reads. Standard output ("-" or NULL) is fine. */
 int output_file_check(const struct dsdata_settings *settings, struct opt_paths bare, const char *path,
                       const struct target_form *form, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Helpers for tests: runs code in a child process and captures its exit code and output; makes temporary
  * directories. */
-#ifndef TESTS_BASE_HELP_H
-#define TESTS_BASE_HELP_H
+#pragma once
 
 #include <sys/wait.h>
 
@@ -91,5 +90,3 @@ UNUSED static int directory_tear_down(void **state)
     directory_remove(directory);
     return 0;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* One process of a test of comm. Its numbers are a pure function of the rank, so that every process can compute the
  * expected result with a plain loop. */
-#ifndef TESTS_COMM_RANK_H
-#define TESTS_COMM_RANK_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,5 +33,3 @@ void test_collectives(const struct rank *rank, size_t count_max);
 
 /* Injects a fault and checks the error that each process gets. false: no such fault. */
 bool test_fault(const struct rank *rank, const char *fault);
-
-#endif

@@ -5,8 +5,7 @@
  * asynchronous copies to shared memory complete as late as allowed. So a missing barrier, a divergent exchange or a
  * fragment in the wrong lane shows as a wrong number or an abort. It does not show speed, rounding inside the tensor
  * cores, or effects of the real compiler. */
-#ifndef TESTS_CUDA_EMULATOR_H
-#define TESTS_CUDA_EMULATOR_H
+#pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -259,5 +258,3 @@ static inline float power_of_two(float x)
 {
     return exp2f(x);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * pointer ends the program with a message, as does an access past the end of a block.
  *
  * There are 16 GiB; if the environment has EMULATED_FREE, only that many bytes are free. */
-#ifndef TESTS_CUDA_MEMORY_H
-#define TESTS_CUDA_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +29,4 @@ void device_leave(void);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

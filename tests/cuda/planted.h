@@ -1,6 +1,5 @@
 /* Kernels and host code with one fault each, for test_planted.c. */
-#ifndef TESTS_CUDA_PLANTED_H
-#define TESTS_CUDA_PLANTED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -38,6 +37,4 @@ PLANTED(PLANTED_DECLARE)
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* Records of the accesses to each byte of a block's shared memory (shadow.cpp). They do nothing without
  * -fsanitize=thread. */
-#ifndef TESTS_CUDA_SHADOW_H
-#define TESTS_CUDA_SHADOW_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@ void shadow_thread(unsigned thread, size_t barriers, size_t warp_barriers);
 void shadow_outside(void);
 /* An asynchronous copy begins, or completes. */
 void shadow_copy(const void *to, size_t bytes, bool lands);
-
-#endif

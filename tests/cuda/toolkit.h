@@ -1,6 +1,5 @@
 /* What the files that emulate CUDA's libraries share besides cuda_runtime_api.h. */
-#ifndef TESTS_CUDA_TOOLKIT_H
-#define TESTS_CUDA_TOOLKIT_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
@@ -21,6 +20,4 @@ long toolkit_wish(const char *name);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

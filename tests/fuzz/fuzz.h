@@ -1,7 +1,6 @@
 /* What the fuzz targets share. A target is one fuzz_X.c: a function that takes any bytes and asserts what must hold of
  * what the product makes of them. Its head says what the bytes are and what is held. */
-#ifndef TESTS_FUZZ_FUZZ_H
-#define TESTS_FUZZ_FUZZ_H
+#pragma once
 
 #include "base/str.h"
 
@@ -119,5 +118,3 @@ static UNUSED void fuzz_hush(void)
     const FILE *nowhere = freopen("/dev/null", "w", stdout);
     assert(nowhere);
 }
-
-#endif

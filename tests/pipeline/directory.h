@@ -1,6 +1,5 @@
 /* A directory for tests that sync many files: in memory, where the system has a place for that. */
-#ifndef TESTS_PIPELINE_DIRECTORY_H
-#define TESTS_PIPELINE_DIRECTORY_H
+#pragma once
 
 #include "base/file.h"
 
@@ -24,5 +23,3 @@ static int remove_directory(void **state)
     snprintf(command, sizeof command, "rm -rf %s", directory);
     return system(command);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* A dataset small enough to damage every byte of it: two lengths, train and valid, a vocabulary of a few pieces. The
  * functions are static because each test is one program. */
-#ifndef TESTS_SHARDS_TINY_H
-#define TESTS_SHARDS_TINY_H
+#pragma once
 
 #include "base/file.h"
 #include "base/hash.h"
@@ -215,5 +214,3 @@ __attribute__((unused)) static int tiny_tear_down(void **state)
     tiny_remove(*state);
     return 0;
 }
-
-#endif

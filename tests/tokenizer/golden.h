@@ -1,6 +1,5 @@
 /* Reading the golden files of tokenizers: lines of cases, and checksums of what is made of every code point. */
-#ifndef TESTS_TOKENIZER_GOLDEN_H
-#define TESTS_TOKENIZER_GOLDEN_H
+#pragma once
 
 #include "tests/tokenizer/help.h"
 
@@ -84,5 +83,3 @@ UNUSED static size_t point_text(uint32_t point, const char *const *between, cons
     }
     return (size_t)(stpcpy(at, end) - text);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Helpers for tests of the tokenizer: cmocka, and vocabularies made from a string. */
-#ifndef TESTS_TOKENIZER_HELP_H
-#define TESTS_TOKENIZER_HELP_H
+#pragma once
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -79,5 +78,3 @@ UNUSED static const char *pieces_of(const struct vocab *vocab, struct str text, 
     tokenizer_close(tokenizer);
     return pieces;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Synthetic batches and models for the trainer's tests and benchmark. */
-#ifndef TESTS_TRAINER_MADE_H
-#define TESTS_TRAINER_MADE_H
+#pragma once
 
 #include "base/mem.h"
 #include "base/random.h"
@@ -198,5 +197,3 @@ static inline struct ops *made_ops(enum precision precision, enum cpu_level leve
 {
     return made_backend(&(struct cpu_options){.precision = precision, .level = level, .threads = threads});
 }
-
-#endif

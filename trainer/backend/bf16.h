@@ -1,6 +1,5 @@
 /* bf16: the upper half of a float. The compiler vectorises loops over these functions. */
-#ifndef TRAINER_BACKEND_BF16_H
-#define TRAINER_BACKEND_BF16_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -22,5 +21,3 @@ static inline uint16_t bf16_from_float(float value)
     const uint32_t nan = bits >> 16 | 0x40;
     return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? nan : rounded);
 }
-
-#endif

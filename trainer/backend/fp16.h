@@ -1,6 +1,5 @@
 /* fp16: IEEE 754's binary16, in plain arithmetic that the compiler vectorises on every level. */
-#ifndef TRAINER_BACKEND_FP16_H
-#define TRAINER_BACKEND_FP16_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -37,5 +36,3 @@ static inline uint16_t fp16_from_float(float value)
     result = magnitude > 0x7f800000 ? 0x7e00 : result;
     return (uint16_t)(result | (bits >> 16 & 0x8000));
 }
-
-#endif

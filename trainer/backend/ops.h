@@ -12,8 +12,7 @@
  * are bit-exact for any number of threads. One thread calls; the backend distributes the work, and may still be working
  * when an op returns. The host gets results with map or wait, which drain the device, or with send and receive, which
  * do not. Operands are in the device's memory, batches are what `upload` returned. */
-#ifndef TRAINER_BACKEND_OPS_H
-#define TRAINER_BACKEND_OPS_H
+#pragma once
 
 #include "trainer/data/batch.h"
 #include "trainer/backend/ops_args.h"
@@ -176,5 +175,3 @@ char *ops_device(const struct ops *ops, char out[OPS_NAME_SIZE]);
 bool ops_same_everywhere(const char *device);
 /* Makes ops->name from precision and facts. */
 void ops_describe(struct ops *ops);
-
-#endif

@@ -1,8 +1,7 @@
 /* The arguments of each op: a struct X_args for op X, and types that several of them share. The comment above a struct
  * says what the op computes, the one beside a field gives its shape and type; ops.h says what holds for all ops. A
  * field that is left out of an initialiser is 0 or NULL. Pointers to const are read, others written. */
-#ifndef TRAINER_BACKEND_OPS_ARGS_H
-#define TRAINER_BACKEND_OPS_ARGS_H
+#pragma once
 
 #include "trainer/data/batch.h"
 #include "trainer/backend/update_numbers.h"
@@ -556,5 +555,3 @@ struct fixed_take_args {
     size_t count;
     double unit;
 };
-
-#endif

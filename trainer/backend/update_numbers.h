@@ -1,8 +1,7 @@
 /* The numbers of an update, and its few formulas that are not passes over flat memory: the factors of gradients,
  * whether the step counts at all, the factors of directions. Pure, and one text for the CPU and for CUDA, where they
  * are computed in device memory, so that a step never waits. optimizer.h says what the optimizers are. */
-#ifndef TRAINER_BACKEND_UPDATE_NUMBERS_H
-#define TRAINER_BACKEND_UPDATE_NUMBERS_H
+#pragma once
 
 #include "trainer/data/heads.h"
 
@@ -156,5 +155,3 @@ NUMBERS struct tensor_shares tensor_shares(const struct update_step *step, bool 
     }
     return shares;
 }
-
-#endif

@@ -9,8 +9,7 @@
  *     wrapper_init(&timings->wrapper, ops);
  *     timings->wrapper.ops.linear = timed_linear; …
  */
-#ifndef TRAINER_BACKEND_WRAPPER_H
-#define TRAINER_BACKEND_WRAPPER_H
+#pragma once
 
 #include "trainer/backend/ops.h"
 
@@ -29,5 +28,3 @@ static inline const struct ops *wrapper_inner(struct device *device)
 {
     return ((struct wrapper *)device)->inner;
 }
-
-#endif

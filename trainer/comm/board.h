@@ -5,8 +5,7 @@
  *     child:  board_take → board_move, board_save (no-ops in a process without a board)
  *
  * Calls for children may come from any thread. */
-#ifndef TRAINER_COMM_BOARD_H
-#define TRAINER_COMM_BOARD_H
+#pragma once
 
 #include "base/error.h"
 
@@ -43,5 +42,3 @@ void board_take(int fd, uint32_t child);
 const struct board_start *board_start(void);
 void board_move(uint64_t step); /* this process is in this step */
 void board_save(uint64_t step); /* rank 0: the run would go on from here */
-
-#endif

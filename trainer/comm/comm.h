@@ -14,8 +14,7 @@
  * A failure is final: no later operation is done, every comm_wait from then on returns -1 with the first error, and the
  * contents of the arrays are undefined. The process then closes comm and leaves; the others notice because their
  * connections break. Only one thread may call (comm_abort: any thread). */
-#ifndef TRAINER_COMM_COMM_H
-#define TRAINER_COMM_COMM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -146,5 +145,3 @@ struct comm_times comm_timed(const struct comm *comm, uint64_t number);
  * algorithms send (a ring for sums, a binomial tree for broadcasts). MPI and NCCL choose their own algorithms, but
  * except for a broadcast none can send less on average. */
 uint64_t comm_wire_bytes(const struct comm_work *work, uint32_t rank, uint32_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* Where processes find rank 0: at HOST:PORT, or through a FILE in which rank 0 says where it listens. */
-#ifndef TRAINER_COMM_ENDPOINT_H
-#define TRAINER_COMM_ENDPOINT_H
+#pragma once
 
 #include "base/error.h"
 #include "base/job_key.h"
@@ -73,5 +72,3 @@ void socket_address(int fd, char text[ADDRESS_TEXT]);
 void socket_far_address(int fd, char text[ADDRESS_TEXT]);
 /* True if both ends are on one machine: they have the same address, or a loopback address. */
 bool socket_is_here(int fd);
-
-#endif

@@ -1,6 +1,5 @@
 /* Decides which process is lost: a pure function of the reports that rank 0 received and of the time. */
-#ifndef TRAINER_COMM_FAILURE_DETECTOR_H
-#define TRAINER_COMM_FAILURE_DETECTOR_H
+#pragma once
 
 #include "base/error.h"
 
@@ -48,5 +47,3 @@ int detect_failure(const struct peer *peers, uint32_t count, double now, double 
 
 /* Lists the missing ones of `count` ranks as "2, 5-7" in `text`, cut where it is full. */
 void list_missing_peers(const struct peer *peers, uint32_t count, char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* The processes of one command with --processes: one start of them, from fork to the last exit code. Internal to
  * trainer/comm; spawn.c is the interface. */
-#ifndef TRAINER_COMM_FAMILY_H
-#define TRAINER_COMM_FAMILY_H
+#pragma once
 
 #include "base/launcher.h"
 #include "trainer/comm/board.h"
@@ -46,5 +45,3 @@ void family_close(struct family *family);
 int family_run(struct family *family, char **argv, struct error *err);
 /* Takes the signals that have come: children that ended, and requests to stop, which it passes on. */
 void family_signals(struct family *family);
-
-#endif

@@ -21,8 +21,7 @@
  * - A key with less than 128 random bits could be guessed from a recorded handshake (base/job_key.h asks for 128).
  *
  * Without a job key its bytes are zero. The same messages are then sent, and prove nothing. */
-#ifndef TRAINER_COMM_HANDSHAKE_H
-#define TRAINER_COMM_HANDSHAKE_H
+#pragma once
 
 #include "base/job_key.h"
 #include "trainer/comm/failure_detector.h"
@@ -123,5 +122,3 @@ char *misfit_text(enum misfit misfit, const struct join *join, const struct refu
 /* For the worker: its error. `where`: rank 0's address. */
 int away_fail(const struct away *away, const char *where, bool has_key, struct error *err);
 int refusal_fail(const struct refusal *refusal, const struct join *join, const char *where, struct error *err);
-
-#endif

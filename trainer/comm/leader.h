@@ -1,6 +1,5 @@
 /* Rank 0's part of a rendezvous, for leader.c and leader_accept.c. All functions are called with the lock held. */
-#ifndef TRAINER_COMM_LEADER_H
-#define TRAINER_COMM_LEADER_H
+#pragma once
 
 #include "trainer/comm/rendezvous_parts.h"
 
@@ -53,5 +52,3 @@ void leader_begin(struct rendezvous *rendezvous);         /* begins the rendezvo
 void leader_log_refused(struct rendezvous *rendezvous, int fd, const char *why);
 /* Closes the listener and drops strangers: all are here, or the rendezvous is over. */
 void leader_stop_listening(struct rendezvous *rendezvous);
-
-#endif

@@ -1,8 +1,7 @@
 /* What comm asks of a library that carries messages: blocking calls, made by one thread. gloo.cc, mpi.c and nccl.c are
  * modules (base/module.h), dstrain_gloo.so and so on, each with a copy of base of its own; they export only what is
  * declared here. Valid C++. */
-#ifndef TRAINER_COMM_LIBRARY_H
-#define TRAINER_COMM_LIBRARY_H
+#pragma once
 
 #include "trainer/comm/comm.h"
 
@@ -49,5 +48,3 @@ extern const struct comm_library comm_self;
 /* comm_open for a given library: the part that is the same for all kinds. */
 struct comm *comm_open_library(const struct comm_library *library, const struct comm_options *options,
                                struct error *err);
-
-#endif

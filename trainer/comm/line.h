@@ -9,8 +9,7 @@
  *
  * Input is untrusted. A line breaks for good at a frame of more than `size_max` bytes, at a wrong seal, and when more
  * than `out_max` bytes wait to be sent. Not thread-safe: the caller holds the lock of its rendezvous. */
-#ifndef TRAINER_COMM_LINE_H
-#define TRAINER_COMM_LINE_H
+#pragma once
 
 #include "base/hmac.h"
 #include "base/str.h"
@@ -61,5 +60,3 @@ int line_flush(struct line *line);           /* < 0: the line is broken */
 int line_fill(struct line *line);
 /* 1: *frame is the next one; 0: there is none yet; < 0: the line is broken. */
 int line_take(struct line *line, struct frame *frame);
-
-#endif

@@ -1,7 +1,6 @@
 /* Where rank 0 listens. Only the addresses that the user named are listened on: a port that is open to more networks
  * than the run needs invites strangers. */
-#ifndef TRAINER_COMM_LISTEN_H
-#define TRAINER_COMM_LISTEN_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/comm/endpoint.h"
@@ -23,5 +22,3 @@ int listen_here(int *listener, char text[ADDRESS_TEXT], struct error *err);
 /* Whether only processes of one machine can meet there: both the endpoint and `bind` (unless NULL) are loopback
  * addresses, or names such as localhost that mean them on every machine. Not for a FILE. */
 bool listen_is_local(const struct endpoint *endpoint, const char *bind);
-
-#endif

@@ -9,8 +9,7 @@
  * A proof is HMAC-SHA-256 with a secret of this run, of the direction, both ranks and a nonce of each process. So an
  * answer is no claim, and what was recorded elsewhere proves nothing. Where the processes listen, and their nonces, are
  * named values. A stranger that connects costs its own connection only: the others are made all the same. */
-#ifndef TRAINER_COMM_MESH_H
-#define TRAINER_COMM_MESH_H
+#pragma once
 
 #include "trainer/comm/comm.h"
 
@@ -19,5 +18,3 @@
  * longer when it returns. ERR_PEER: a process cannot be reached, has not connected or did not prove who it is within
  * the timeout (at most 45 s); ERR_USAGE: the address is not of this machine; ERR_STOPPED; errors of the store. */
 int mesh_connect(const struct comm_options *options, int *sockets, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Which user owns the other end of a connection inside this machine. Where the processes of a run have no key, this
  * tells those of the run's user from those of others. */
-#ifndef TRAINER_COMM_OWNER_H
-#define TRAINER_COMM_OWNER_H
+#pragma once
 
 #include "base/str.h"
 
@@ -19,5 +18,3 @@ bool owner_in(struct str table, const char *ends, uid_t *uid);
 bool owner_of_peer(int fd, uid_t *uid);
 /* True for a socket of this process's user, or of root. */
 bool owner_is_trusted(int fd);
-
-#endif

@@ -22,8 +22,7 @@
  * A process that does not fit (another key, run, number of processes or program version, a rank that is taken) is sent
  * away with the reason, and the rendezvous goes on waiting for the right one. What waits to be sent to a process is
  * bounded. What another process says went wrong is shown as that, never as a fact, and never with a command to type. */
-#ifndef TRAINER_COMM_RENDEZVOUS_H
-#define TRAINER_COMM_RENDEZVOUS_H
+#pragma once
 
 #include "base/error.h"
 #include "base/job_key.h"
@@ -148,5 +147,3 @@ bool rendezvous_stop_asked(const struct rendezvous *rendezvous);
 void rendezvous_begin(struct rendezvous *rendezvous, uint64_t step);
 bool rendezvous_has_begun(struct rendezvous *rendezvous, uint64_t step);
 int rendezvous_halt(struct rendezvous *rendezvous, uint64_t step, bool *discard, struct error *err);
-
-#endif

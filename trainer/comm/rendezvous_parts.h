@@ -17,8 +17,7 @@
  * All frames after the handshake are sealed (line.h). A worker believes rank 0's ABORT, which is one sentence and an
  * exit code. Rank 0 does not believe a FAILED: it says that a process says so, and ends with ERR_PEER. No hint travels,
  * because hints are commands that a user types. */
-#ifndef TRAINER_COMM_RENDEZVOUS_PARTS_H
-#define TRAINER_COMM_RENDEZVOUS_PARTS_H
+#pragma once
 
 #include "base/faults.h"
 #include "trainer/comm/handshake.h"
@@ -157,5 +156,3 @@ int leader_await(struct rendezvous *rendezvous, struct error *err); /* waits unt
 /* worker.c. worker_open finds rank 0 and says hello: ERR_PEER after `patience`, ERR_STOPPED. */
 int worker_open(struct rendezvous *rendezvous, struct error *err);
 void *worker_run(void *rendezvous);
-
-#endif

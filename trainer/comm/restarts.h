@@ -1,7 +1,6 @@
 /* The rules of --restarts: which failures are worth another start, how long to wait before it, and when to give up.
  * Pure. */
-#ifndef TRAINER_COMM_RESTARTS_H
-#define TRAINER_COMM_RESTARTS_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -54,5 +53,3 @@ void restarts_describe(const struct failure *failure, const struct error *err, s
  * that is NULL, after all `most` restarts. `what` describes the last failure. */
 void restarts_give_up(const struct failure *earlier, const struct failure *last, uint64_t most, uint64_t saved,
                       const char *what, struct error *err);
-
-#endif

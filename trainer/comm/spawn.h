@@ -1,6 +1,5 @@
 /* The parent of --processes N: it is not a rank, but starts the ranks, and ends as they did. */
-#ifndef TRAINER_COMM_SPAWN_H
-#define TRAINER_COMM_SPAWN_H
+#pragma once
 
 #include "base/launcher.h"
 
@@ -22,5 +21,3 @@ int spawn_run(const struct launch *launch, char **argv, struct error *err);
 /* For a child, in its main: takes the job's key from the parent, and sends errors to it (error_report_to). Nothing
  * happens in other processes. ERR_PEER: the parent gave no key. */
 int spawn_child_open(struct launch *launch, struct error *err);
-
-#endif

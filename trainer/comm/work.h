@@ -1,6 +1,5 @@
 /* One operation, carried out by a library that knows only bytes. */
-#ifndef TRAINER_COMM_WORK_H
-#define TRAINER_COMM_WORK_H
+#pragma once
 
 #include "trainer/comm/library.h"
 
@@ -24,5 +23,3 @@ int work_do(const struct comm_work *work, const struct comm_library *library, vo
 size_t comm_part(size_t count, uint32_t rank, uint32_t size);
 const char *work_name(enum comm_operation operation);             /* "an all-reduce" */
 uint64_t work_bytes(const struct comm_work *work, uint32_t size); /* of its larger array */
-
-#endif

@@ -4,8 +4,7 @@
  * tiling that a GPU needs). Scores are in `real`. Where the processor multiplies bf16, probabilities and their
  * gradients enter products as sums of two bf16 numbers: rounded to one, they made the gradients of all lower layers a
  * fifth worse. */
-#ifndef TRAINER_CPU_ATTENTION_H
-#define TRAINER_CPU_ATTENTION_H
+#pragma once
 
 #include "trainer/cpu/functions.h"
 #include "trainer/cpu/keep.h"
@@ -425,5 +424,3 @@ static void attention_backward(struct device *device, const struct attention_bac
     clear_dead(args->dq, (size_t)args->q_stride, hidden, args->queries);
     clear_dead(args->dkv, (size_t)args->kv_stride, 2 * hidden, args->batch);
 }
-
-#endif

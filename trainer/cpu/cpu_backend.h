@@ -1,6 +1,5 @@
 /* The CPU backend behind struct ops: our own loops in C. */
-#ifndef TRAINER_CPU_CPU_BACKEND_H
-#define TRAINER_CPU_CPU_BACKEND_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/backend/ops.h"
@@ -24,5 +23,3 @@ struct cpu_options {
 /* Opens the backend; ops->close ends it. bf16 and fp16 work on every level (stored in 16 bits, multiplied in fp32 where
  * the processor cannot multiply them). ERR_USAGE: a level that the machine lacks. */
 struct ops *cpu_open(const struct cpu_options *options, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* The state of the CPU backend, and what all its files share. */
-#ifndef TRAINER_CPU_DEVICE_H
-#define TRAINER_CPU_DEVICE_H
+#pragma once
 
 #include <assert.h>
 #include <math.h>
@@ -76,5 +75,3 @@ static inline size_t padded(size_t count, size_t multiple)
 {
     return (count + multiple - 1) / multiple * multiple;
 }
-
-#endif

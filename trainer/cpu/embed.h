@@ -1,8 +1,7 @@
 /* Embedding rows [T, hidden], the gradients of their tables, and dropout. Several tokens may add to one row of a
  * table's gradient, so that pass is cut by columns and by rows of the tables: each task adds the gradients of its own
  * columns and rows, in order. */
-#ifndef TRAINER_CPU_EMBED_H
-#define TRAINER_CPU_EMBED_H
+#pragma once
 
 #include "trainer/cpu/keep.h"
 #include "trainer/cpu/real.h"
@@ -103,5 +102,3 @@ static void dropout(struct device *device, const struct dropout_args *args)
     if (args->dropout->threshold > 0 || args->y != args->x)
         each_rows(device, (size_t)args->rows.total, BLOCK_ROWS, dropout_rows, args);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Gradients to integers and back (ops_args.h): one pass over flat memory each, limited by memory bandwidth, at 24 and
  * 20 bytes per float. */
-#ifndef TRAINER_CPU_FIXED_H
-#define TRAINER_CPU_FIXED_H
+#pragma once
 
 #include "trainer/cpu/real.h"
 
@@ -52,5 +51,3 @@ static void fixed_take(struct device *device, const struct fixed_take_args *args
     (void)device;
     parallel(blocks_of(args->count, FIXED_BLOCK), fixed_take_block, args);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* exp, GELU and GELU's derivative as straight-line polynomials that compilers vectorise, with a relative error of about
  * 2e-7 in float; in double, the C library's functions. NaN propagates. */
-#ifndef TRAINER_CPU_FUNCTIONS_H
-#define TRAINER_CPU_FUNCTIONS_H
+#pragma once
 
 #include "trainer/cpu/real.h"
 
@@ -142,5 +141,3 @@ static inline void gelu_slope_all(storage *restrict y, const storage *restrict x
             y[i] = STORE(LOAD(y[i]) * gelu_tanh_slope(LOAD(x[i])));
     }
 }
-
-#endif

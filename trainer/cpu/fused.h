@@ -1,6 +1,5 @@
 /* A fused multiply-add in software, for x86-64. */
-#ifndef TRAINER_CPU_FUSED_H
-#define TRAINER_CPU_FUSED_H
+#pragma once
 
 #include <emmintrin.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ static inline __attribute__((always_inline)) __m128 fused_four(__m128 a, __m128 
                                    _mm_cvtps_pd(_mm_movehl_ps(c, c)));
     return _mm_movelh_ps(_mm_cvtpd_ps(low), _mm_cvtpd_ps(high));
 }
-
-#endif

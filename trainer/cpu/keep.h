@@ -1,6 +1,5 @@
 /* Keyed dropout (struct dropout in ops_args.h), sixteen Philox blocks at a time to fill the compiler's vectors. */
-#ifndef TRAINER_CPU_KEEP_H
-#define TRAINER_CPU_KEEP_H
+#pragma once
 
 #include "base/philox.h"
 #include "trainer/cpu/real.h"
@@ -25,5 +24,3 @@ static void keep_columns(real keep[KEEP_COLUMNS], const struct dropout *dropout,
         keep[2 * i + 1] = (words[i] >> 16) >= threshold ? scale : 0;
     }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files of levels/ provide: a table of the computing ops for each number type and instruction set. */
-#ifndef TRAINER_CPU_KERNELS_H
-#define TRAINER_CPU_KERNELS_H
+#pragma once
 
 #include "trainer/backend/ops.h"
 
@@ -17,6 +16,4 @@ extern const struct kernels kernels_fp32_base, kernels_fp32_exact_base, kernels_
 extern const struct kernels kernels_fp32_avx2, kernels_bf16_avx2, kernels_fp16_avx2;
 extern const struct kernels kernels_fp32_avx512, kernels_bf16_avx512, kernels_fp16_avx512;
 extern const struct kernels kernels_bf16_avx512_bf16, kernels_bf16_amx;
-#endif
-
 #endif

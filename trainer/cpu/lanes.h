@@ -1,8 +1,7 @@
 /* Sums over the numbers of a row or a chunk, in an order that no vector width decides: number i belongs to lane i % 16,
  * each lane adds its numbers in order, and then the upper half of the lanes is added to the lower half until one is
  * left (docs/ARITHMETIC.md). 16 floats are one vector of AVX-512, two of AVX2, four of SSE or NEON. */
-#ifndef TRAINER_CPU_LANES_H
-#define TRAINER_CPU_LANES_H
+#pragma once
 
 #include "trainer/cpu/real.h"
 
@@ -42,5 +41,3 @@ static inline real sum_lanes(real lanes[LANES])
             lanes[i] += lanes[i + half];
     return lanes[0];
 }
-
-#endif

@@ -7,8 +7,7 @@
  *     k0          DEPTH units of k            panels of B, in the second-level cache
  *     i           STRIP rows of A             in the first-level cache
  *     j           PANEL columns of B          STRIP x PANEL sums, in registers (product.h) */
-#ifndef TRAINER_CPU_LINEAR_H
-#define TRAINER_CPU_LINEAR_H
+#pragma once
 
 #include "trainer/cpu/functions.h"
 #include "trainer/cpu/partials.h"
@@ -344,5 +343,3 @@ static void linear_backward_weight(struct device *device, const struct linear_ba
     parallel(blocks * sums.across, sum_block, &sums);
     add_partials(args->db, args->scratch, blocks, out, out);
 }
-
-#endif

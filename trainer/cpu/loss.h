@@ -2,8 +2,7 @@
  * sequence; squared error; several labels of a row. A row takes three passes (maximum, sum, gradient) that stay in the
  * cache. Losses and hits of the rows go to scratch, or where the caller wants them, and are added in the order of the
  * rows. */
-#ifndef TRAINER_CPU_LOSS_H
-#define TRAINER_CPU_LOSS_H
+#pragma once
 
 #include "trainer/cpu/functions.h"
 #include "trainer/cpu/lanes.h"
@@ -163,5 +162,3 @@ static void span_loss(struct device *device, const struct span_loss_args *args)
     if (args->factor != 0)
         memset((storage *)args->logits + 2 * tokens, 0, 2 * dead * sizeof(storage));
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* What an optimizer does to a whole matrix besides products (linear.h): chunk by chunk of its flat memory, transposed
  * where the matrix has more rows than columns. */
-#ifndef TRAINER_CPU_MATRIX_H
-#define TRAINER_CPU_MATRIX_H
+#pragma once
 
 #include "trainer/cpu/update.h"
 
@@ -155,5 +154,3 @@ static void shift(struct device *device, const struct shift_args *args)
     if (!args->work->record->skipped)
         each_task(args->matrix->chunks, shift_block, args);
 }
-
-#endif

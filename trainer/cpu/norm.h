@@ -1,8 +1,7 @@
 /* LayerNorm of dropout(x) + residual, in blocks of rows. z is kept for the backward pass as it is stored, rounded, and
  * the statistics are those of the rounded z. The backward pass leaves each block's part of the sums over rows in
  * scratch; the parts are added in the order of the blocks afterwards. */
-#ifndef TRAINER_CPU_NORM_H
-#define TRAINER_CPU_NORM_H
+#pragma once
 
 #include "trainer/cpu/keep.h"
 #include "trainer/cpu/lanes.h"
@@ -208,5 +207,3 @@ static void norm_backward(struct device *device, const struct norm_backward_args
     if (!once)
         parallel(blocks_of(rows, passes.block), norm_rows_task, &passes);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Updates that exchange bits (optim/onebit.h): floats whatever the storage. */
-#ifndef TRAINER_CPU_ONEBIT_OPS_H
-#define TRAINER_CPU_ONEBIT_OPS_H
+#pragma once
 
 #include "trainer/cpu/real.h"
 #include "trainer/optim/onebit.h"
@@ -23,5 +22,3 @@ static void decompress(struct device *device, const struct decompress_args *a)
     (void)device;
     onebit_apply(a->pass.layout, a->pass.update, a->bits, a->sigmas);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Adds up the partial sums over rows that blocks of rows left in scratch. */
-#ifndef TRAINER_CPU_PARTIALS_H
-#define TRAINER_CPU_PARTIALS_H
+#pragma once
 
 #include "trainer/cpu/real.h"
 
@@ -18,5 +17,3 @@ static void add_partials(real *out, const real *partials, size_t blocks, size_t 
             out[first + i] += sum[i];
     }
 }
-
-#endif

@@ -2,8 +2,7 @@
  * in the cache in the order in which it is read; it is multiplied by a strip of STRIP rows of A, and STRIP x PANEL sums
  * stay in registers (in tiles: tiles.h) while k runs. k is counted in units: one number in `real`, or with DOT a pair
  * of bf16 that one instruction multiplies and adds. Sums run over k in order, so no bit depends on how C is cut. */
-#ifndef TRAINER_CPU_PRODUCT_H
-#define TRAINER_CPU_PRODUCT_H
+#pragma once
 
 #include "trainer/cpu/real.h"
 
@@ -342,5 +341,3 @@ static struct strips strips_of_rows(const unit *x, size_t row)
 {
     return (struct strips){x, row, STEP_UNITS, STRIP * row};
 }
-
-#endif

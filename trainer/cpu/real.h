@@ -1,7 +1,6 @@
 /* The number types of one compilation unit (unit.h): `real` and `storage`, by the NUMBER and LEVEL that its file
  * chose. */
-#ifndef TRAINER_CPU_REAL_H
-#define TRAINER_CPU_REAL_H
+#pragma once
 
 #include "base/same_math.h"
 #include "trainer/cpu/device.h"
@@ -61,6 +60,4 @@
 #else
 #define LOAD(stored) (stored)
 #define STORE(value) (value)
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* Work on whole rows and on flat numbers that needs no mathematics: picking and adding rows, tanh, GELU's slope,
  * conversion to storage, zeros. */
-#ifndef TRAINER_CPU_ROWS_H
-#define TRAINER_CPU_ROWS_H
+#pragma once
 
 #include "trainer/cpu/functions.h"
 #include "trainer/cpu/real.h"
@@ -206,5 +205,3 @@ static void clear(struct device *device, const struct clear_args *args)
     (void)device;
     parallel(blocks_of(args->bytes, CLEAR_BLOCK), clear_block, args);
 }
-
-#endif

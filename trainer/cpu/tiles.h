@@ -6,8 +6,7 @@
  * A thread's tiles have a shape only between tiles_open and tiles_close: every task that multiplies calls both, so that
  * the kernel does not save 8 KiB of tiles at each change of threads later. The kernel's permission to use tiles is
  * level.c's. Included by product.h. */
-#ifndef TRAINER_CPU_TILES_H
-#define TRAINER_CPU_TILES_H
+#pragma once
 
 #define TILE_ROWS 16 /* and units of a tile's row */
 
@@ -111,5 +110,3 @@ static void strip(real *c, size_t c_row, struct strips a, const unit *panel, siz
         multiply_tiles(c, c_row, a, panel, units, false, add);
     shape_tiles(STRIP);
 }
-
-#endif

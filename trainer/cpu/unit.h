@@ -7,8 +7,7 @@
  *
  * and exports nothing but that table. The compiler vectorises most loops by itself. Function multi-versioning
  * (target_clones) was no choice: clang 14 lacks it, and it leaves no way to force a level (--cpu). */
-#ifndef TRAINER_CPU_UNIT_H
-#define TRAINER_CPU_UNIT_H
+#pragma once
 
 #include "trainer/cpu/attention.h"
 #include "trainer/cpu/embed.h"
@@ -27,5 +26,3 @@
     {                                                                                                                  \
         .ops = {OPS_COMPUTING(OP_ROW)}, .linear_work = sizeof(struct work), .attention_scratch = attention_scratch,    \
     }
-
-#endif

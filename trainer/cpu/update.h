@@ -1,8 +1,7 @@
 /* What an optimizer does to flat memory, chunk by chunk: sums of squares; the update, in one pass for Adam and in two
  * for the others; and between the passes the few numbers per tensor (backend/update_numbers.h), which are always
  * doubles. */
-#ifndef TRAINER_CPU_UPDATE_H
-#define TRAINER_CPU_UPDATE_H
+#pragma once
 
 #include "trainer/cpu/lanes.h"
 
@@ -210,5 +209,3 @@ static void apply(struct device *device, const struct apply_args *args)
     (void)device;
     update(&(struct update_args){args->work, args->memory, args->step, args->range}, apply_block);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* What the kernels of attention share: their operands, the sequence and head of a block, and the dropout of the
  * probabilities. */
-#ifndef TRAINER_CUDA_ATTENTION_CUH
-#define TRAINER_CUDA_ATTENTION_CUH
+#pragma once
 
 #include "trainer/cuda/launch.cuh"
 #include "trainer/cuda/tile.cuh"
@@ -70,5 +69,3 @@ static __device__ __forceinline__ uint32_t keep_bits(const struct attention_oper
 void attention_forward_fp32(cudaStream_t stream, struct attention_operands a, size_t sequences);
 void attention_backward_fp32(cudaStream_t stream, struct attention_operands a, size_t sequences);
 template <typename storage> void attention_backward(cudaStream_t stream, struct attention_operands a, size_t sequences);
-
-#endif

@@ -1,8 +1,7 @@
 /* The CUDA backend behind struct ops: products by cuBLASLt, everything else by our own kernels. It is a module,
  * dstrain_cuda.so, loaded by trainer/device/backend.c; it exports only what is declared here, and code compiled against
  * this header needs no CUDA. Precisions fp32 (without TF32), bf16 and fp16; one GPU, the first that CUDA shows. */
-#ifndef TRAINER_CUDA_CUDA_H
-#define TRAINER_CUDA_CUDA_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -63,5 +62,3 @@ _Static_assert(sizeof(struct cuda_module) + sizeof(struct cuda_facts) + sizeof(s
 
 #define CUDA_MODULE_NAME   "dstrain_cuda.so"
 #define CUDA_MODULE_SYMBOL "dstrain_cuda"
-
-#endif

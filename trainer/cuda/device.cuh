@@ -1,8 +1,7 @@
 /* What the kernels share: conversion of 16-bit numbers to float and back, vectors of numbers in one load, sums over a
  * warp and over a block in a fixed tree, and the random words of keyed dropout (base/philox.h; struct dropout in
  * ops_args.h). */
-#ifndef TRAINER_CUDA_DEVICE_CUH
-#define TRAINER_CUDA_DEVICE_CUH
+#pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -144,5 +143,3 @@ static inline __device__ __host__ float dropout_scale(const struct dropout &drop
         scale /= dropout.share;
     return scale;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The state of the backend, and what its host files share. One stream computes; a second one uploads batches. An error
  * of CUDA at work is fatal: CHECK (op_trace.h) exits with code 7. */
-#ifndef TRAINER_CUDA_DEVICE_H
-#define TRAINER_CUDA_DEVICE_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/cuda/cuda.h"
@@ -66,5 +65,3 @@ void staging_in(struct staging *staging, cudaStream_t stream, char *memory, cons
 #define OP_DECLARE(op) void op(struct device *device, const struct op##_args *args);
 OPS_COMPUTING(OP_DECLARE)
 #undef OP_DECLARE
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Alignment: rows of [.., hidden] start on 16 bytes where hidden is a multiple of 8 (16-bit) or 4 (fp32); other widths
  * must work too, at any speed. */
-#ifndef TRAINER_CUDA_KERNELS_H
-#define TRAINER_CUDA_KERNELS_H
+#pragma once
 
 #include "trainer/cuda/cuda.h"
 #include "trainer/backend/ops.h"
@@ -132,6 +131,4 @@ void kernel_fixed_take(cudaStream_t stream, const struct fixed_take_args *args);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* How host code queues a kernel: with a one-dimensional grid, so that no limit of a second dimension matters. The
  * caller finds a launch that failed (cudaGetLastError). */
-#ifndef TRAINER_CUDA_LAUNCH_CUH
-#define TRAINER_CUDA_LAUNCH_CUH
+#pragma once
 
 #include "trainer/cuda/words.cuh"
 
@@ -27,5 +26,3 @@ template <typename... parameters> static size_t blocks_of_wave(void (*kernel)(pa
     cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, 0);
     return processors > 0 && blocks > 0 ? (size_t)processors * blocks : 1;
 }
-
-#endif

@@ -7,8 +7,7 @@
  *     op_queued(stream)                          after: checks the launch, and waits if asked to
  *
  * One thread calls. An error exits with code 7. */
-#ifndef TRAINER_CUDA_OP_TRACE_H
-#define TRAINER_CUDA_OP_TRACE_H
+#pragma once
 
 #include "trainer/cuda/kernels.h"
 
@@ -47,5 +46,3 @@ void op_work(const char *name, const struct update_work *work);
 #define EACH_2(x, ...)                (OP_SIZE(x), EACH_1(__VA_ARGS__))
 #define EACH_3(x, ...)                (OP_SIZE(x), EACH_2(__VA_ARGS__))
 #define EACH_4(x, ...)                (OP_SIZE(x), EACH_3(__VA_ARGS__))
-
-#endif

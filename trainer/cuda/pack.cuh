@@ -1,7 +1,6 @@
 /* Packs: the numbers of one load, a vector of 16 bytes where rows begin on 16 bytes, otherwise a single number. Kernels
  * are written once, over packs of `width` numbers. Also the key of a row's dropout. */
-#ifndef TRAINER_CUDA_PACK_CUH
-#define TRAINER_CUDA_PACK_CUH
+#pragma once
 
 #include "trainer/cuda/device.cuh"
 #include "trainer/cuda/launch.cuh"
@@ -143,5 +142,3 @@ static __device__ __forceinline__ void drop_pack(pack<storage, width> &p, const 
         }
     }
 }
-
-#endif

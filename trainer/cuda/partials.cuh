@@ -1,7 +1,6 @@
 /* Sums over rows, in two stages of a fixed tree: blocks of rows leave partial sums in scratch, and this adds them
  * up. */
-#ifndef TRAINER_CUDA_PARTIALS_CUH
-#define TRAINER_CUDA_PARTIALS_CUH
+#pragma once
 
 #include "trainer/cuda/device.cuh"
 #include "trainer/cuda/launch.cuh"
@@ -38,5 +37,3 @@ static void add_partials(cudaStream_t stream, float *out, const float *partials,
     launch(add_partials_kernel, blocks_for((size_t)columns, PARTIAL_COLUMNS), PARTIAL_COLUMNS * PARTIAL_GROUPS, 0,
            stream, out, partials, (int)parts, stride, columns);
 }
-
-#endif

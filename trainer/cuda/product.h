@@ -8,8 +8,7 @@
  * A plan is what the library needs for one shape and alignment; it is made when it is first needed, and kept. Its
  * algorithm comes from the table (tune.c), or is the library's first choice among those that add in float and in a
  * fixed order. Nothing is chosen by time here. */
-#ifndef TRAINER_CUDA_PRODUCT_H
-#define TRAINER_CUDA_PRODUCT_H
+#pragma once
 
 #include "trainer/cuda/device.h"
 
@@ -78,5 +77,3 @@ bool linear_fuses(enum precision precision, enum product_finish finish, enum gel
 /* Reads the whole table, which the caller mem_free's; *count is the number of its rows. */
 int tune_read(const char *path, struct product_choice **choices, size_t *count, struct error *err);
 void tune_make(struct ops *ops, const struct tune_sizes *sizes, bool all, struct buf *table);
-
-#endif

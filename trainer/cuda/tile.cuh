@@ -1,7 +1,6 @@
 /* Arithmetic of tiles (tensor.cuh): where a chunk is stored, which row each lane addresses, and how a warp stores its
  * sums. */
-#ifndef TRAINER_CUDA_TILE_CUH
-#define TRAINER_CUDA_TILE_CUH
+#pragma once
 
 #include "trainer/cuda/tensor.cuh"
 
@@ -103,5 +102,3 @@ static __device__ __forceinline__ void store_sums(storage *to, size_t stride, in
                     make_uint4(words[0], words[1], words[2], words[3]);
         }
 }
-
-#endif

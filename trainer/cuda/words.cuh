@@ -1,7 +1,6 @@
 /* What only nvcc understands: how a kernel is started, where its dynamic shared memory is, and how bytes are hidden
  * from the compiler. */
-#ifndef TRAINER_CUDA_WORDS_CUH
-#define TRAINER_CUDA_WORDS_CUH
+#pragma once
 
 #include <cuda_runtime.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ static __device__ __forceinline__ void forget(uint4 &bytes)
 {
     asm volatile("" : "+r"(bytes.x), "+r"(bytes.y), "+r"(bytes.z), "+r"(bytes.w));
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* One micro-batch as the model sees it, without padding (docs/DESIGN.md, section 5). B sequences are stored end to end
  * in T token rows; only attention needs to know where one ends. Row counts are rounded up (pack.h). The rows after the
  * live ones are dead: they are zero in every buffer, forward and backward, never stale memory. */
-#ifndef TRAINER_DATA_BATCH_H
-#define TRAINER_DATA_BATCH_H
+#pragma once
 
 #include "trainer/data/heads.h"
 
@@ -41,5 +40,3 @@ static inline const struct batch *batch_read(const struct batch *batch)
 {
     return batch->read && batch->read->tokens > 0 ? batch->read : batch;
 }
-
-#endif

@@ -6,8 +6,7 @@
  * so a step's samples are a difference of two such sums, and a run's position in the data follows from its step alone.
  * Steps are counted from 0. (Warm-up of the batch: Smith et al., Don't decay the learning rate, increase the batch
  * size, 2018; Brown et al., GPT-3, 2020, appendix B.) */
-#ifndef TRAINER_DATA_BATCH_PLAN_H
-#define TRAINER_DATA_BATCH_PLAN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,3 @@ uint32_t batch_plan_size(const struct batch_plan *plan, uint64_t n);
 /* The number of steps that take about `samples` samples, where W is `warmup`, which below 1 is a fraction of
  * those steps. */
 double batch_plan_steps(const struct batch_plan *plan, double warmup, double samples);
-
-#endif

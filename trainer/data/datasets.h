@@ -5,8 +5,7 @@
  *
  * If the whole text is an existing path, it is the path. Else the path ends at the last '=' if a decimal number follows
  * it, so a dataset whose name contains '=' can be given a weight too. */
-#ifndef TRAINER_DATA_DATASETS_H
-#define TRAINER_DATA_DATASETS_H
+#pragma once
 
 #include "base/error.h"
 #include "base/opts.h"
@@ -53,5 +52,3 @@ bool shards_missing(const struct opt_paths *shards);
 
 /* "12.3 epochs"; a whole number from 1,000 on. */
 char *epochs_text(double epochs, char out[40]);
-
-#endif

@@ -1,7 +1,6 @@
 /* The heads that may be on a model's last layer. A head is a row here and a file in trainer/model/heads/, which defines
  * the struct head (model/head.h) head_NAME; the task decides which of them run (task.h). */
-#ifndef TRAINER_DATA_HEADS_H
-#define TRAINER_DATA_HEADS_H
+#pragma once
 
 #define HEADS(ROW)                                                                                                     \
     ROW(HEAD_MASKED, head_masked) /* which piece a masked token was */                                                 \
@@ -15,5 +14,3 @@ enum head_kind { HEADS(HEAD_NUMBER) HEAD_KINDS };
 #undef HEAD_NUMBER
 
 #define HEAD_SUMS 2 /* sums that a head's loss makes: losses, hits */
-
-#endif

@@ -4,8 +4,7 @@
  *
  *     input_open → input_next … → input_close
  */
-#ifndef TRAINER_DATA_INPUT_H
-#define TRAINER_DATA_INPUT_H
+#pragma once
 
 #include "base/bz/stream.h"
 #include "base/child.h"
@@ -54,5 +53,3 @@ void input_repair(const char *name, struct buf *text, size_t from);
 
 /* The next line of a text in memory, without its end, LF or CR LF; false after the last. */
 bool input_line(struct str *rest, struct str *line);
-
-#endif

@@ -7,8 +7,7 @@
  * gives it for each step. A process may take a share of every batch, the places [share_from, share_to), scaled in
  * proportion for a batch smaller than B; sequences are still numbered by their place in the whole batch. The share is
  * loaded before its first micro-batch is handed out, because gradients need the batch's counts (Law 4). */
-#ifndef TRAINER_DATA_LOADER_H
-#define TRAINER_DATA_LOADER_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/data/batch.h"
@@ -51,5 +50,3 @@ struct loader *loader_open(const struct loader_options *options);
 int loader_next(struct loader *loader, const struct micro_batch **micro_batch, struct error *err);
 double loader_waited(const struct loader *loader); /* seconds that loader_next has spent waiting so far */
 void loader_close(struct loader *loader);          /* at any time; NULL is fine */
-
-#endif

@@ -1,7 +1,6 @@
 /* The metrics of a step or a split, and their names. Each task has a table of its metrics (task.h); wherever they are
  * written or shown, names and order come from that table. */
-#ifndef TRAINER_DATA_METRIC_H
-#define TRAINER_DATA_METRIC_H
+#pragma once
 
 #include "trainer/data/heads.h"
 
@@ -62,5 +61,3 @@ struct evaluation {
     double values[METRICS_MAX];    /* by row of the table; NAN: the model has no such head */
     double baselines[METRICS_MAX]; /* of an accuracy: share of the commonest label; 0: not known */
 };
-
-#endif

@@ -11,8 +11,7 @@
  *
  * A table holds the W places of a period, so finding sample i's dataset, and its number within that dataset, takes one
  * division and one look-up: a reader's position is one number, and resuming from it costs nothing. */
-#ifndef TRAINER_DATA_MIXTURE_H
-#define TRAINER_DATA_MIXTURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ void mixture_release(struct mixture *mixture); /* safe on a zeroed one */
 struct mixture_place mixture_at(const struct mixture *mixture, uint64_t i);
 /* x_d(n): how many of the first n samples are the dataset's. O(W). */
 uint64_t mixture_count(const struct mixture *mixture, uint32_t dataset, uint64_t n);
-
-#endif

@@ -1,6 +1,5 @@
 /* Combines several sources into one: mixed, for training, or one after another, for evaluation. */
-#ifndef TRAINER_DATA_MIXTURE_SOURCE_H
-#define TRAINER_DATA_MIXTURE_SOURCE_H
+#pragma once
 
 #include "trainer/data/mixture.h"
 #include "trainer/data/source.h"
@@ -26,5 +25,3 @@ struct chained_sources {
 /* Takes the first samples of each source of `chain`, about `most` in total, in proportion to the sizes of the sources;
  * at least one from each that is not empty. Its parts (source.h) are the sources. `chain` outlives the result. */
 struct source chained_source(struct chained_sources *chain, uint64_t most);
-
-#endif

@@ -6,8 +6,7 @@
  *     0          starts[1]         starts[2]  starts[3]
  *
  * Pure except for the memory that pack_init allocates. One thread per batch. */
-#ifndef TRAINER_DATA_PACK_H
-#define TRAINER_DATA_PACK_H
+#pragma once
 
 #include "trainer/data/batch.h"
 #include "trainer/data/sequence.h"
@@ -40,5 +39,3 @@ void pack_clear(struct batch *batch);   /* no sequences */
 bool pack_add(struct batch *batch, const struct pack_limits *limits, const struct sequence *sequence, uint32_t number);
 /* Ends the last sequence, fills the dead rows and makes the batch of the rows that heads read. */
 void pack_finish(struct batch *batch, const struct pack_limits *limits);
-
-#endif

@@ -1,6 +1,5 @@
 /* One sample as it goes into a micro-batch: its tokens, and for every head the labels with their tokens. */
-#ifndef TRAINER_DATA_SEQUENCE_H
-#define TRAINER_DATA_SEQUENCE_H
+#pragma once
 
 #include "trainer/data/heads.h"
 
@@ -30,5 +29,3 @@ struct sequence_room {
 /* A sequence with arrays of this size, from one allocation; free with sequence_release. */
 struct sequence sequence_make(const struct sequence_room *room);
 void sequence_release(struct sequence *sequence);
-
-#endif

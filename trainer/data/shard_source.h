@@ -1,7 +1,6 @@
 /* The samples of a mapped dataset as a source: sample k is place k mod n of epoch k / n (shards/order), with stored or
  * fresh masks. Labels: the pieces of masked tokens, and, if the dataset's samples are pairs, whether B is random. */
-#ifndef TRAINER_DATA_SHARD_SOURCE_H
-#define TRAINER_DATA_SHARD_SOURCE_H
+#pragma once
 
 #include "shards/dataset.h"
 #include "shards/masking.h"
@@ -41,5 +40,3 @@ struct shard_reading {
 
 /* `reading` outlives the source. A damaged shard: ERR_VERIFY. source.number gives what dsdata show --sample takes. */
 struct source shard_source(const struct shard_reading *reading);
-
-#endif

@@ -1,7 +1,6 @@
 /* A source of samples: an endless sequence in which sample k is in epoch k / samples. Which sample it is, and
  * everything that is drawn for it, depends only on k, so a reader's whole position is one number. */
-#ifndef TRAINER_DATA_SOURCE_H
-#define TRAINER_DATA_SOURCE_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/data/sequence.h"
@@ -27,5 +26,3 @@ struct source {
     uint32_t parts;
     const uint64_t *borders; /* [parts + 1] outlives the source */
 };
-
-#endif

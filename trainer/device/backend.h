@@ -1,7 +1,6 @@
 /* Chooses and opens the backend: the CPU's, which is part of this program, or CUDA's, a module that is loaded on
  * demand, so that the program also starts on machines without CUDA libraries. */
-#ifndef TRAINER_DEVICE_BACKEND_H
-#define TRAINER_DEVICE_BACKEND_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/cpu/cpu_backend.h"
@@ -44,5 +43,3 @@ int backend_tune(struct ops *ops, const struct model_config *config, const struc
 #define CUDA_HINT                                                                                                      \
     "pip install 'dsdata[cuda]' adds it to the wheel (scripts/wheel.sh --cuda makes both); from the sources: "         \
     "cmake --preset cuda, with NVIDIA's toolkit (cuda-toolkit)"
-
-#endif

@@ -1,6 +1,5 @@
 /* Measures what this machine has, for plan and doctor. */
-#ifndef TRAINER_DEVICE_MACHINE_H
-#define TRAINER_DEVICE_MACHINE_H
+#pragma once
 
 #include "trainer/backend/ops.h"
 
@@ -31,5 +30,3 @@ void machine_waits_begin(struct machine_waits *waits);
 double machine_waits_share(const struct machine_waits *waits);
 /* Parameters per second of Adam's pass over flat memory of `count` parameters; measured on fewer if there are many. */
 double machine_update_rate(const struct ops *ops, size_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* Where the time of a run goes (--timings): a backend that measures another one. It forwards every op, waits for it,
  * and records calls, seconds, floating-point operations and bytes. */
-#ifndef TRAINER_DEVICE_TIMINGS_H
-#define TRAINER_DEVICE_TIMINGS_H
+#pragma once
 
 #include "trainer/backend/ops.h"
 
@@ -25,5 +24,3 @@ struct timings_limits {
  * limits it, and that limit; then `beside`; then the rest of `seconds`. */
 void timings_say(const struct ops *timed, double seconds, const struct timings_limits *limits,
                  const struct timings_beside *beside);
-
-#endif

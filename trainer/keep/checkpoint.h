@@ -13,8 +13,7 @@
  * Nothing in it depends on time, place, device or threads: equal runs give equal bytes. It is written under a temporary
  * name, every file is synced, and the directory is renamed; `latest` is replaced by rename after that. So every
  * directory named step-N is complete, and a crash at any moment leaves the previous checkpoint untouched. */
-#ifndef TRAINER_KEEP_CHECKPOINT_H
-#define TRAINER_KEEP_CHECKPOINT_H
+#pragma once
 
 #include "base/error.h"
 #include "shards/verify.h"
@@ -117,5 +116,3 @@ int checkpoint_compare(const char *directory, const struct checkpoint_parts *par
 int checkpoint_tidy(const char *run, struct error *err);
 /* Approximate size of one checkpoint in bytes. */
 uint64_t checkpoint_bytes(const struct params *params);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * With the same number of processes each one resumes from its own file, bit-exactly. With any other number all of them
  * resume from the mean, which preserves the average of the worker errors over processes. */
-#ifndef TRAINER_KEEP_ERRORS_H
-#define TRAINER_KEEP_ERRORS_H
+#pragma once
 
 #include "base/error.h"
 
@@ -39,5 +38,3 @@ bool errors_any(const char *directory);
 int errors_read(const char *directory, uint32_t rank, uint32_t size, size_t count, float *worker, size_t part,
                 float *server, struct error *err);
 int errors_read_mean(const char *directory, size_t whole, float *worker, float *server, struct error *err);
-
-#endif

@@ -6,8 +6,7 @@
  *                                                        those of a mixture's datasets with "valid/dataset1/",
  *                                                        those of tensors with "norms/gradient/", "norms/weight/"
  *                                                        and "norms/update/" */
-#ifndef TRAINER_KEEP_EVENTS_H
-#define TRAINER_KEEP_EVENTS_H
+#pragma once
 
 #include "base/error.h"
 #include "base/file.h"
@@ -35,5 +34,3 @@ int events_write(struct events *events, const struct metrics_line *line, struct 
 int events_write_norms(struct events *events, uint64_t step, const struct params *params, const double *norms,
                        struct error *err);
 void events_close(struct events *events); /* safe on EVENTS_CLOSED */
-
-#endif

@@ -1,6 +1,5 @@
 /* Names of tensors in files that others wrote. Pure. */
-#ifndef TRAINER_KEEP_FOREIGN_NAMES_H
-#define TRAINER_KEEP_FOREIGN_NAMES_H
+#pragma once
 
 #include "trainer/model/architecture.h"
 
@@ -24,5 +23,3 @@ struct foreign foreign_name(const struct layout *own, const char *name, char *ou
 const char *foreign_tied(const char *name);
 bool foreign_is_head(const char *name);
 bool foreign_is_task_head(const char *name);
-
-#endif

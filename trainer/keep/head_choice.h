@@ -1,7 +1,6 @@
 /* Whether a model keeps the head of the model that it starts from. The shape of a head says nothing about what its rows
  * stand for, so whoever knows the task decides (tune/labels.h), and the weights follow here. */
-#ifndef TRAINER_KEEP_HEAD_CHOICE_H
-#define TRAINER_KEEP_HEAD_CHOICE_H
+#pragma once
 
 #include "trainer/keep/names.h"
 #include "trainer/model/params.h"
@@ -26,5 +25,3 @@ void head_choice_apply(const struct head_choice *choice, const struct params *pa
  * that is drawn anew out of the report's lists. */
 bool head_choice_tells(const struct head_choice *choice, struct names_report *report);
 void head_choice_say(const struct head_choice *choice, struct names_report *report);
-
-#endif

@@ -1,6 +1,5 @@
 /* The history of a run: the lines of its metrics.jsonl as numbers, with loss spikes marked. */
-#ifndef TRAINER_KEEP_HISTORY_H
-#define TRAINER_KEEP_HISTORY_H
+#pragma once
 
 #include "base/error.h"
 
@@ -41,5 +40,3 @@ size_t history_key(const struct history *history, const char *key);
 const struct history_line *history_last(const struct history *history, bool valid);
 /* A value of a line by key; NAN if there is none. `line` may be NULL. */
 double history_value(const struct history *history, const struct history_line *line, const char *key);
-
-#endif

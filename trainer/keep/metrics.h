@@ -1,8 +1,7 @@
 /* The metrics of a run: metrics.jsonl, one JSON object per line, and the same as TensorBoard's events (events.h). Each
  * line is written in one call, so readers never see half a line and a killed run leaves complete ones. A resume cuts
  * off the lines after its checkpoint, so every step is there once. */
-#ifndef TRAINER_KEEP_METRICS_H
-#define TRAINER_KEEP_METRICS_H
+#pragma once
 
 #include "base/error.h"
 #include "base/file.h"
@@ -79,5 +78,3 @@ void metrics_close(struct metrics *metrics); /* safe on METRICS_CLOSED */
 /* Adds to `facts` the last lines of the file in a run's directory, of steps up to step_max: "train", the last line of a
  * training step, and "valid", the last one of an evaluation. Lines that are absent or unreadable are left out. */
 void metrics_last(const char *directory, uint64_t step_max, json_t *facts);
-
-#endif

@@ -1,7 +1,6 @@
 /* Flat memory of parameters (model/params.h) to and from safetensors under Hugging Face's names, without vocabulary
  * padding and tied copies. Published files are read under older names and those of other programs too. */
-#ifndef TRAINER_KEEP_NAMES_H
-#define TRAINER_KEEP_NAMES_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -67,5 +66,3 @@ void names_report_release(struct names_report *report);
  * ERR_VERIFY. */
 int names_read_own(const struct safetensors *file, const char *path, const char *prefix, const struct params *params,
                    float *flat, struct error *err);
-
-#endif

@@ -15,8 +15,7 @@
  *      model.safetensors.index.json: {"metadata": {...}, "weight_map": {"name": "model-00001-of-00002.safetensors", ...}}
  *
  * Opened by the index, they are one table of tensors. */
-#ifndef TRAINER_KEEP_SAFETENSORS_H
-#define TRAINER_KEEP_SAFETENSORS_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -65,5 +64,3 @@ struct tensor_source {
 };
 int safetensors_write_from(const char *path, const struct tensor *tensors, size_t count,
                            const struct tensor_source *source, const char *kind, uint64_t *hash, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Loss spikes: steps whose loss is far above those of the steps before them, in standard deviations. */
-#ifndef TRAINER_KEEP_SPIKES_H
-#define TRAINER_KEEP_SPIKES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ struct spikes {
 /* Adds the loss of a step and returns whether it is a spike. *mean is that of the losses before it, *deviations its
  * distance from them; both are NAN if there are too few. A loss that is not finite is ignored. */
 bool spikes_add(struct spikes *spikes, uint64_t step, double loss, double *mean, double *deviations);
-
-#endif

@@ -1,7 +1,6 @@
 /* state.json, the file that makes a directory a checkpoint: the run's progress and identity, the hash of every other
  * file, and its own hash. This writes and reads it. Also the names in a run's directory. */
-#ifndef TRAINER_KEEP_STATE_H
-#define TRAINER_KEEP_STATE_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/optim/freeze.h"
@@ -44,5 +43,3 @@ json_t *state_json(const struct checkpoint_state *state, json_t *hashes, const j
 int state_take(const char *path, json_t *json, struct checkpoint_state *state, struct error *err);
 
 bool state_is_step_name(const char *name); /* "step-00001000" */
-
-#endif

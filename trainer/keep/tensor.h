@@ -1,6 +1,5 @@
 /* A named dense array, as stored in files. */
-#ifndef TRAINER_KEEP_TENSOR_H
-#define TRAINER_KEEP_TENSOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ int tensor_to_f32(const struct tensor *tensor, float *out);
 bool tensor_is_finite(const struct tensor *tensor);
 /* Writes "[2, 3]" to out, for messages; returns out. */
 char *tensor_shape_text(const struct tensor *tensor, char *out, size_t out_size);
-
-#endif

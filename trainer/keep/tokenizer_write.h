@@ -1,7 +1,6 @@
 /* The tokenizer's files as Hugging Face reads them, so that our models load there as they are: vocab.txt (a copy of the
  * dataset's), tokenizer.json (WordPiece after BertNormalizer and BertPreTokenizer) and tokenizer_config.json. */
-#ifndef TRAINER_KEEP_TOKENIZER_WRITE_H
-#define TRAINER_KEEP_TOKENIZER_WRITE_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -24,5 +23,3 @@ struct tokenizer_words {
 int tokenizer_make(struct tokenizer_files *files, const char *path, struct str vocab,
                    const struct tokenizer_words *words, uint32_t length_max, struct error *err);
 void tokenizer_release(struct tokenizer_files *files); /* safe on zeroed ones */
-
-#endif

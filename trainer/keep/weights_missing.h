@@ -1,6 +1,5 @@
 /* The error for a directory without model.safetensors or its index: it names the weights that are there instead. */
-#ifndef TRAINER_KEEP_WEIGHTS_MISSING_H
-#define TRAINER_KEEP_WEIGHTS_MISSING_H
+#pragma once
 
 #include "base/error.h"
 
@@ -9,5 +8,3 @@
 int weights_missing(const char *directory, struct error *err);
 /* Adds the hint for formats that can run code or need other software: a script converts them. Returns -1. */
 int weights_hint_conversion(const char *source, const char *out, struct error *err);
-
-#endif

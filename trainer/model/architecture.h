@@ -2,8 +2,7 @@
  * An architecture has the layout of its checkpoints, and may have others that are read or exported to. Each is a row of
  * a list below and a struct that a file of this folder defines (CONTRIBUTING.md). Code asks a struct for a fact, and
  * never which one it is. */
-#ifndef TRAINER_MODEL_ARCHITECTURE_H
-#define TRAINER_MODEL_ARCHITECTURE_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/backend/ops.h"
@@ -148,5 +147,3 @@ extern const struct architecture *const architectures[ARCHITECTURE_KINDS];
 #define ARCHITECTURE_DECLARED(number, row) extern const struct architecture row;
 ARCHITECTURES(ARCHITECTURE_DECLARED)
 #undef ARCHITECTURE_DECLARED
-
-#endif

@@ -1,6 +1,5 @@
 /* Reads a model's shape from the name of a size or from a Hugging Face config.json, and writes a config.json. */
-#ifndef TRAINER_MODEL_CONFIG_H
-#define TRAINER_MODEL_CONFIG_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/model/params.h"
@@ -29,5 +28,3 @@ void config_add_variant(const struct model_config *config, json_t *json);
 /* "base", "base-preln", "base-lnlarge"; or "4x256" (layers x hidden) if the shape has no name. Returns out. */
 char *config_name(const struct model_config *config, char out[32]);
 const char *config_activation(const struct model_config *config); /* "gelu_new" or "gelu" */
-
-#endif

@@ -1,8 +1,7 @@
 /* The heads on the last layer. A struct head has all that the rest of the program knows of a head: what it computes
  * (tensors, the rows it reads, buffers, work, pass), and how files and programs of others name it. A new head is a row
  * of HEADS (trainer/data/heads.h) and a file in heads/. */
-#ifndef TRAINER_MODEL_HEAD_H
-#define TRAINER_MODEL_HEAD_H
+#pragma once
 
 #include "trainer/data/batch.h"
 #include "trainer/data/heads.h"
@@ -81,5 +80,3 @@ bool model_names_labels(const struct model_config *config);
 enum head_kind model_tuned_head(const struct model_config *config);
 /* How the name of transformers' class of the model ends, as "ForPreTraining" for both heads of pre-training. */
 const char *model_class_end(const struct model_config *config);
-
-#endif

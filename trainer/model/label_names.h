@@ -1,7 +1,6 @@
 /* The names of a model's labels. Each list is held once until the process ends, so configurations are copied freely and
  * equal names are the same pointer. For the thread that opens models. */
-#ifndef TRAINER_MODEL_LABEL_NAMES_H
-#define TRAINER_MODEL_LABEL_NAMES_H
+#pragma once
 
 #include "trainer/model/params.h"
 
@@ -14,5 +13,3 @@ const char *const *label_names(const char *const *names, size_t count);
 const char *label_name(const struct model_config *config, int32_t label, char out[LABEL_NAME_SIZE]);
 /* Frees all lists. */
 void label_names_forget(void);
-
-#endif

@@ -8,8 +8,7 @@
  * The step's loss is the sum of its heads' mean losses, each over the head's labels in the whole step. A head's
  * gradients are scaled by loss_scale / (number of those labels) and only added up, so how a step is cut into
  * micro-batches changes nothing but rounding (Law 4). All memory is planned and taken by model_open. */
-#ifndef TRAINER_MODEL_MODEL_H
-#define TRAINER_MODEL_MODEL_H
+#pragma once
 
 #include "trainer/data/batch.h"
 #include "trainer/model/params.h"
@@ -145,5 +144,3 @@ const void *model_hidden(const struct model *model);
 /* Floating-point operations of forward and backward for a sequence of `length` tokens with marks[h] labels of head h: 2
  * per multiply-add of the matrix products; the backward pass counts as twice the forward pass. */
 double model_flops(const struct model_config *config, double length, const double marks[HEAD_KINDS]);
-
-#endif

@@ -7,8 +7,7 @@
  * Tensors start on 64-byte borders, except that q, k, v are adjacent, so that one product serves them. The vocabulary
  * is padded to a multiple of 64 rows; the padding and all gaps are zero and stay zero. Spare rows, for which a
  * published model has no piece, lie before the padding and stay as they were read: no chunk covers them. */
-#ifndef TRAINER_MODEL_PARAMS_H
-#define TRAINER_MODEL_PARAMS_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/backend/ops.h"
@@ -216,5 +215,3 @@ static inline const struct param *params_heads(const struct params *params)
  * tensor's name, element), so a tensor drawn alone, or in a larger vocabulary, gets the same values. */
 void params_draw(const struct params *params, const struct param *param, uint64_t seed, float *flat);
 void params_draw_all(const struct params *params, uint64_t seed, float *flat);
-
-#endif

@@ -1,8 +1,7 @@
 /* The internals of the model, for the files of this folder: every buffer by name, and the stages of a pass. Shapes: T
  * token rows, R rows that heads read (both rounded up), H hidden, I intermediate; storage unless noted. In the last
  * layer all but keys and values have R rows instead of T. */
-#ifndef TRAINER_MODEL_PARTS_H
-#define TRAINER_MODEL_PARTS_H
+#pragma once
 
 #include "trainer/model/head.h"
 #include "trainer/model/model.h"
@@ -143,5 +142,3 @@ static inline int32_t rows_rounded(int32_t rows)
 {
     return (rows + BATCH_ROW_MULTIPLE - 1) / BATCH_ROW_MULTIPLE * BATCH_ROW_MULTIPLE;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Which tensors a model has, as rows: name, sizes, initial values; params.c builds the table of parameters from them.
  * Which of them an architecture has follows from its facts (architecture.h). */
-#ifndef TRAINER_MODEL_TENSORS_H
-#define TRAINER_MODEL_TENSORS_H
+#pragma once
 
 #include "trainer/model/params.h"
 
@@ -59,5 +58,3 @@ extern const struct tensor_row final_tensors[];     /* [FINAL_PARAMS], where nor
 bool model_has_tensor(const struct model_config *config, const struct tensor_row *row, int32_t layer);
 /* A size as a number; the vocabulary's is not padded. */
 int32_t size_of(const struct model_config *config, int32_t size);
-
-#endif

@@ -1,8 +1,7 @@
 /* When 1-bit Adam freezes its second moments v: after freeze_step updates; or, where that is 0 ("auto"), after the
  * warm-up, once v hardly grows: |v|_1 before D = 1 / (1 - b2) updates is at least freeze_ratio of what it is now. That
  * is checked after every D-th update. Pure. */
-#ifndef TRAINER_OPTIM_FREEZE_H
-#define TRAINER_OPTIM_FREEZE_H
+#pragma once
 
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
@@ -20,5 +19,3 @@ bool freeze_looks(const struct optimizer *optimizer, const struct freeze_state *
 /* Decides after update `update`, which was applied, whether v is frozen. `norm` is |v|_1 where freeze_looks. */
 void freeze_after(struct freeze_state *freeze, const struct optimizer *optimizer, const struct schedule *schedule,
                   uint64_t update, double norm);
-
-#endif

@@ -1,7 +1,6 @@
 /* A number or a switch of an optimizer or a schedule, under its name in JSON and in a run's identity. Tables of fields
  * end with a NULL key; their order is the identity's. */
-#ifndef TRAINER_OPTIM_JSON_FIELD_H
-#define TRAINER_OPTIM_JSON_FIELD_H
+#pragma once
 
 #include <stddef.h>
 
@@ -29,5 +28,3 @@ struct json_field {
 const char *const *json_field_words(enum json_field_type type);
 /* The field of that name; NULL: there is none. */
 const struct json_field *json_field_named(const struct json_field *fields, const char *key);
-
-#endif

@@ -12,11 +12,8 @@
  *
  * X is in storage: bf16 under bf16, as it always is in torch, but float under fp32 and fp16 under fp16. Sums are
  * floats; each product and each combination is rounded. */
-#ifndef TRAINER_OPTIM_MUON_H
-#define TRAINER_OPTIM_MUON_H
+#pragma once
 
 #include "trainer/optim/optimizer.h"
 
 extern const struct matrix_method muon;
-
-#endif

@@ -15,8 +15,7 @@
  * Elements are stored in "compact" arrays, without the gaps of flat memory. The bits of a chunk begin at a whole byte,
  * except with `group`. Bits: 1 for +, the first element in the most significant one. Pure but for threads, on which no
  * result depends; all memory is the host's. */
-#ifndef TRAINER_OPTIM_ONEBIT_H
-#define TRAINER_OPTIM_ONEBIT_H
+#pragma once
 
 #include "trainer/model/params.h"
 
@@ -66,5 +65,3 @@ void onebit_serve(const struct onebit_layout *layout, const struct onebit_update
 /* Computes m and p from the bits and sigmas of all parts. */
 void onebit_apply(const struct onebit_layout *layout, const struct onebit_update *update, const uint8_t *bits,
                   const float *sigmas);
-
-#endif

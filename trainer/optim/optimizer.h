@@ -24,8 +24,7 @@
  * Norms are those of the original tensors. (DeepSpeed's ZeRO hands LANS and LAMB flat partitions, whose norms depend on
  * the number of processes: an accident, not repeated.) They are summed over the fixed chunks of the table: no bit
  * depends on threads. */
-#ifndef TRAINER_OPTIM_OPTIMIZER_H
-#define TRAINER_OPTIM_OPTIMIZER_H
+#pragma once
 
 #include "trainer/model/params.h"
 #include "trainer/backend/ops.h"
@@ -130,5 +129,3 @@ void optimizer_moments(const struct optimizer *optimizer, const struct ops *ops,
                        const struct update_work *work, const struct update *update, struct chunk_range range);
 void optimizer_apply(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,
                      const struct update_work *work, const struct update *update, struct chunk_range range);
-
-#endif

@@ -7,8 +7,7 @@
  *              doubles, or with `consecutive` at every good step
  *
  * The scale never falls below `minimum`. A static scale stays. */
-#ifndef TRAINER_OPTIM_SCALER_H
-#define TRAINER_OPTIM_SCALER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ struct scaler_state scaler_begin(const struct scaler_settings *settings);
 void scaler_update(const struct scaler_settings *settings, struct scaler_state *state, uint64_t step, bool overflow);
 /* The patient rule gives up where a scale at its minimum still overflows; the plain one goes on. */
 bool scaler_exhausted(const struct scaler_settings *settings, const struct scaler_state *state);
-
-#endif

@@ -27,8 +27,7 @@
  *     polynomial      n <= W: X n / W, but X / W at the first update; n >= total: end;
  *                     else (X - end) (1 - (n - W) / (total - W))^power + end
  * After its end every schedule stays where it ended. */
-#ifndef TRAINER_OPTIM_SCHEDULE_H
-#define TRAINER_OPTIM_SCHEDULE_H
+#pragma once
 
 #include "trainer/optim/json_field.h"
 
@@ -97,5 +96,3 @@ void schedule_defaults(struct schedule *schedule, enum schedule_kind kind);
 double schedule_rate(const struct schedule *schedule, uint64_t update);
 /* OneCycle's beta1 and beta2 of that update; false: the schedule does not set them. */
 bool schedule_momentum(const struct schedule *schedule, uint64_t update, double *beta1, double *beta2);
-
-#endif

@@ -1,7 +1,6 @@
 /* The library that carries numbers between processes: the one --comm names, or with auto the best that all have. NCCL
  * sends from GPU to GPU, with one GPU per process. All others send host memory, so --device cuda copies first. */
-#ifndef TRAINER_PARALLEL_COMM_BACKEND_H
-#define TRAINER_PARALLEL_COMM_BACKEND_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/comm/comm.h"
@@ -27,5 +26,3 @@ int comm_backend_find(struct comm_backend *backend, const struct settings *setti
 int comm_backend_agree(struct comm_backend *backend, struct rendezvous *rendezvous, uint32_t size, struct error *err);
 /* "over gloo 0.5.0, through the host's memory: two processes share a GPU" */
 void comm_backend_describe(const struct comm_backend *backend, char *out, size_t size);
-
-#endif

@@ -1,8 +1,7 @@
 /* Decides what to do between two steps: save, evaluate, stop, or continue. It is a pure function of the command's
  * options and of facts that the loop gathers, including clocks and signals; nothing below the loop uses those to decide
  * anything. A decision is a few small integers, so that one process can decide for all. */
-#ifndef TRAINER_PARALLEL_DECISION_H
-#define TRAINER_PARALLEL_DECISION_H
+#pragma once
 
 #include "base/error.h"
 #include "base/opts.h"
@@ -61,5 +60,3 @@ struct halt {
     bool (*asked)(void *context);
     void *context;
 };
-
-#endif

@@ -1,8 +1,7 @@
 /* Divides the samples of a batch among the processes of a run: by the weights of --share, or with --share auto by how
  * fast they compute. Process r computes its share, the consecutive samples [borders[r], borders[r + 1]) of the batch. A
  * share may be empty, except with --share auto. Pure. */
-#ifndef TRAINER_PARALLEL_DIVISION_H
-#define TRAINER_PARALLEL_DIVISION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ double speed_seconds(const struct speed *speed);
 bool divide_by_speed(uint64_t units, const double *seconds, uint32_t ranks, uint64_t *borders);
 /* Records that the batch was divided again. */
 void speed_reset(struct speed *speed);
-
-#endif

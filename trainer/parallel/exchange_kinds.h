@@ -1,6 +1,5 @@
 /* The ways of gradient_exchange.h, for its files. */
-#ifndef TRAINER_PARALLEL_EXCHANGE_KINDS_H
-#define TRAINER_PARALLEL_EXCHANGE_KINDS_H
+#pragma once
 
 #include "trainer/parallel/gradient_exchange.h"
 #include "trainer/parallel/gradient_sum.h"
@@ -59,5 +58,3 @@ const struct gradient_listener *sum_listener(struct gradient_exchange *x, const 
 void sum_pass(struct gradient_exchange *x);
 int sum_finish(struct gradient_exchange *x, int64_t *refused, struct error *err);
 int whole_update(struct gradient_exchange *x, const struct exchange_update *how, struct error *err);
-
-#endif

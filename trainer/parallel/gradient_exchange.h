@@ -15,8 +15,7 @@
  * zero2, which owns those of its slices; moments belong to the caller, except with zero1 and zero2. "Collective": all
  * processes call it in the same order. On errors (of comm) gradients are undefined, and the process can only leave. One
  * thread. */
-#ifndef TRAINER_PARALLEL_GRADIENT_EXCHANGE_H
-#define TRAINER_PARALLEL_GRADIENT_EXCHANGE_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/comm/comm.h"
@@ -106,5 +105,3 @@ int exchange_serve(struct gradient_exchange *exchange, struct error *err);
 int exchange_end_serving(struct gradient_exchange *exchange, struct error *err);
 /* Collective, once second moments are frozen: see onebit_take_errors. Else nothing, with *mean false. */
 int exchange_take_errors(struct gradient_exchange *exchange, const char *directory, bool *mean, struct error *err);
-
-#endif

@@ -18,8 +18,7 @@
  * With `partition` each process gets the sums of its own slices only, added in rank order; its other gradients are then
  * undefined.
  * With `wire` COMM_BF16 every process rounds its gradients once, and the sums are rounded once. One thread calls. */
-#ifndef TRAINER_PARALLEL_GRADIENT_SUM_H
-#define TRAINER_PARALLEL_GRADIENT_SUM_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/comm/comm.h"
@@ -81,5 +80,3 @@ int64_t fixed_refused(const struct ops *ops, int64_t *refused);
 
 /* Times of each bucket, in the order in which they are summed. */
 const struct bucket_times *gradient_sum_times(const struct gradient_sum *sum, size_t *count);
-
-#endif

@@ -5,8 +5,7 @@
  * With parts (--same-bits) every pass is one part of the batch, and the losses of all parts are added in the order of
  * the parts, so the sum does not depend on which process computed which. One thread calls; begin and finish are called
  * by all processes. */
-#ifndef TRAINER_PARALLEL_LOSS_SUM_H
-#define TRAINER_PARALLEL_LOSS_SUM_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/comm/comm.h"
@@ -41,5 +40,3 @@ void loss_sum_pass(struct loss_sum *losses, const double sums[STEP_SUMS]);
 /* Collective. *sums become those of the whole batch. `refused`: gradients of this process that could not be added; if
  * any process has some, sums[0] is NaN. Errors: those of comm. */
 int loss_sum_finish(struct loss_sum *losses, int64_t refused, double sums[STEP_SUMS], struct error *err);
-
-#endif

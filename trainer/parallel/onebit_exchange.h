@@ -5,8 +5,7 @@
  *
  * Collective calls are made by all processes in the same order. The device computes;
  * what is exchanged goes through the host's memory. */
-#ifndef TRAINER_PARALLEL_ONEBIT_EXCHANGE_H
-#define TRAINER_PARALLEL_ONEBIT_EXCHANGE_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/comm/comm.h"
@@ -40,5 +39,3 @@ int onebit_end_errors(struct onebit *onebit, struct error *err);
  * gets its own, or their mean if another number of processes wrote them (*mean is then true, in all). If there are
  * none, the errors stay zero. */
 int onebit_take_errors(struct onebit *onebit, const char *directory, bool *mean, struct error *err);
-
-#endif

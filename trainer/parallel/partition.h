@@ -12,8 +12,7 @@
  *     process 1     │ slice 0 │ slice 1 │ slice 2 │
  *
  * A slice may be empty. Pure: all processes compute the same slices. */
-#ifndef TRAINER_PARALLEL_PARTITION_H
-#define TRAINER_PARALLEL_PARTITION_H
+#pragma once
 
 #include "trainer/backend/ops_args.h"
 #include "trainer/model/params.h"
@@ -77,5 +76,3 @@ static inline const struct slice *partition_slice(const struct partition *partit
 {
     return &partition->items[bucket * partition->size + rank];
 }
-
-#endif

@@ -8,8 +8,7 @@
  * They communicate in two ways: the rendezvous (comm/rendezvous.h) knows who is alive and what failed, struct comm
  * (comm.h) carries numbers. A failure of one process makes all of them fail, and is reported once (comm/rendezvous.h
  * has how). Calls marked "collective" must be made by all processes in the same order. */
-#ifndef TRAINER_PARALLEL_PROCESS_GROUP_H
-#define TRAINER_PARALLEL_PROCESS_GROUP_H
+#pragma once
 
 #include "base/error.h"
 #include "base/launcher.h"
@@ -96,5 +95,3 @@ bool process_group_stop_asked(struct process_group *processes);
 /* Whether to discard the step: true if a stop was requested and no process has begun the step's sums. After a stop
  * request it waits for the others, unless this process has begun its sums. Only for several processes. */
 bool process_group_halts(struct process_group *processes, uint64_t step);
-
-#endif

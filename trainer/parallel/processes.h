@@ -1,7 +1,6 @@
 /* Finds this process's rank and the number of processes, from options and environment, and prepares for it before a
  * verb runs. */
-#ifndef TRAINER_PARALLEL_PROCESSES_H
-#define TRAINER_PARALLEL_PROCESSES_H
+#pragma once
 
 #include "base/launcher.h"
 #include "trainer/recipe/settings.h"
@@ -17,5 +16,3 @@ int processes_find(struct settings *settings, const char *verb, struct launch *l
 /* The weight that --share gives this process: 1 for "equal", 0 for "auto". ERR_USAGE: it is neither of these nor a
  * positive number. */
 int processes_weight(const char *share, double *weight, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* The key of a run's processes, as the user gives it: --key FILE, or else the variable DS_KEY. */
-#ifndef TRAINER_PARALLEL_RUN_KEY_H
-#define TRAINER_PARALLEL_RUN_KEY_H
+#pragma once
 
 #include "base/launcher.h"
 #include "trainer/recipe/settings.h"
@@ -12,5 +11,3 @@ int run_key_find(const struct settings *settings, struct launch *launch, struct 
 
 /* --key none: whoever reaches rank 0 may join. */
 bool run_key_is_none(const struct settings *settings);
-
-#endif

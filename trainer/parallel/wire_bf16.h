@@ -1,6 +1,5 @@
 /* Gradients as --wire bf16 sends them: floats come in and rounded ones go out, and back. On all threads of the CPU. */
-#ifndef TRAINER_PARALLEL_WIRE_BF16_H
-#define TRAINER_PARALLEL_WIRE_BF16_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -8,5 +7,3 @@
 /* [count] each. To the nearest, ties to even. */
 void wire_bf16_round(const float *from, uint16_t *to, size_t count);
 void wire_bf16_widen(const uint16_t *from, float *to, size_t count);
-
-#endif

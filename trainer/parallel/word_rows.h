@@ -9,8 +9,7 @@
  *     │ 0  1  2  3  4  5  6  7 │   2 and 7 are marked   │ 0  1  6  3  4  5 │ 2  7 │
  *
  * All processes move the same rows to the same places. One thread calls. */
-#ifndef TRAINER_PARALLEL_WORD_ROWS_H
-#define TRAINER_PARALLEL_WORD_ROWS_H
+#pragma once
 
 #include "trainer/comm/comm.h"
 #include "trainer/data/batch.h"
@@ -44,5 +43,3 @@ size_t word_rows_pack(struct word_rows *rows);
 int32_t word_rows_packed(const struct word_rows *rows, size_t row);
 /* After the exchange: whether any process has marked the row. */
 bool word_rows_marked(const struct word_rows *rows, size_t row);
-
-#endif

@@ -9,8 +9,7 @@
  * single process does, so the update has the bits of stage 0 if the sums of gradients have. Parameters are sent in
  * their storage type, biases and vectors of norms in fp32. If storage is fp32, the model reads the master copy, which
  * is then complete in every process. Collective calls are made by all processes in the same order. */
-#ifndef TRAINER_PARALLEL_ZERO_H
-#define TRAINER_PARALLEL_ZERO_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/comm/comm.h"
@@ -49,5 +48,3 @@ int zero_scatter(struct zero *zero, const float *params, const float *first, con
 struct checkpoint_source zero_source(struct zero *zero);
 int zero_serve(struct zero *zero, struct error *err);
 int zero_end(struct zero *zero, struct error *err);
-
-#endif

@@ -18,8 +18,7 @@
  * sent as often in a step as the process with the most micro-batches has passes. With same_bits passes are added as
  * integers, and the sums are bit for bit those of gradient_sum.h. Sums over processes are made in host memory. One
  * thread calls; collective calls are made by all processes in the same order. */
-#ifndef TRAINER_PARALLEL_ZERO2_H
-#define TRAINER_PARALLEL_ZERO2_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/comm/comm.h"
@@ -66,5 +65,3 @@ const struct gradient_listener *zero2_alone(struct zero2 *zero2, const struct ba
 double zero2_waited(const struct zero2 *zero2);
 uint64_t zero2_wire_bytes(const struct zero2 *zero2);
 const struct bucket_times *zero2_times(const struct zero2 *zero2, size_t *count);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A group is one of struct bucket's, or rows of the word table. The elements of a group that belong to one bucket are a
  * range: what one reduce-scatter sums. Only the layout is here: zero2.c moves the values. */
-#ifndef TRAINER_PARALLEL_ZERO2_GROUPS_H
-#define TRAINER_PARALLEL_ZERO2_GROUPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -85,5 +84,3 @@ struct gradient_span {
 };
 size_t group_spans(const struct gradient_groups *groups, const struct gradient_group *group);
 struct gradient_span group_span(const struct gradient_groups *groups, const struct gradient_group *group, size_t i);
-
-#endif

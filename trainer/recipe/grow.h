@@ -1,6 +1,5 @@
 /* --grow-vocab: a model's word table gets rows for the pieces that a dataset has beyond the model's own. */
-#ifndef TRAINER_RECIPE_GROW_H
-#define TRAINER_RECIPE_GROW_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -15,5 +14,3 @@
  * too. */
 int grow_plan(const char *directory, struct str pieces, const struct tokenizer_words *words,
               struct model_config *config, struct growth *growth, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* The configuration under DeepSpeed's names: --config FILE, a JSON object, and --set key.path=value, which overrides
  * it. Its values go into a recipe. A key is used, or ignored with a note because it has no meaning here, or refused. */
-#ifndef TRAINER_RECIPE_KEYS_H
-#define TRAINER_RECIPE_KEYS_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -62,5 +61,3 @@ int keys_complain(const struct keys *keys, const char *path, const char *text, s
 int keys_take(struct keys *keys, struct error *err);
 /* Chooses optimizer, schedule, precision and whatever else the other keys depend on. */
 int keys_choose(const struct keys *keys, struct recipe *recipe, struct error *err);
-
-#endif

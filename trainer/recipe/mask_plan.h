@@ -1,6 +1,5 @@
 /* --mask-phases and --mask-split: what they say of fresh masks. */
-#ifndef TRAINER_RECIPE_MASK_PLAN_H
-#define TRAINER_RECIPE_MASK_PLAN_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/data/shard_source.h"
@@ -11,5 +10,3 @@
 int mask_phases_read(const char *text, struct mask_phase phases[MASK_PHASES_MAX], size_t *count, struct error *err);
 /* Reads "80:10:10": per cent of the chosen tokens that become [MASK], that become any piece, and that stay. */
 int mask_split_read(const char *text, struct mask_split *split, struct error *err);
-
-#endif

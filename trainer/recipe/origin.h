@@ -1,6 +1,5 @@
 /* What a model starts from with --init or --resume: the files of a Hugging Face directory, a run or a checkpoint. */
-#ifndef TRAINER_RECIPE_ORIGIN_H
-#define TRAINER_RECIPE_ORIGIN_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -28,5 +27,3 @@ int origin_hash(struct origin *origin, struct error *err);
  * allocated by what it claims alone. Its vocabulary is that of the weights, which may differ from a dataset's. */
 int origin_config(const struct origin *origin, struct model_config *config, struct error *err);
 void origin_release(struct origin *origin);
-
-#endif

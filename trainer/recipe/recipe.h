@@ -1,8 +1,7 @@
 /* The mathematics of a run, as determined by the options, --set, the model and the dataset. Two commands with equal
  * recipes are the same run. The run's identity is the recipe as a flat JSON object; a hash of it names the
  * directory. */
-#ifndef TRAINER_RECIPE_RECIPE_H
-#define TRAINER_RECIPE_RECIPE_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/data/batch_plan.h"
@@ -90,5 +89,3 @@ uint64_t recipe_samples(const struct recipe *recipe, uint64_t step);
 uint64_t recipe_parts(const struct recipe *recipe);
 /* The limits of live rows for micro-batches of that many full sequences. */
 struct pack_limits recipe_limits(uint32_t micro_batch, uint32_t batch, const struct sequence_room *room);
-
-#endif

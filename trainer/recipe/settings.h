@@ -1,6 +1,5 @@
 /* The settings of a dstrain command line: one field per row of the option table in options.c. */
-#ifndef TRAINER_RECIPE_SETTINGS_H
-#define TRAINER_RECIPE_SETTINGS_H
+#pragma once
 
 #include "base/opts.h"
 
@@ -149,5 +148,3 @@ int dstrain_embed(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_tag(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_classify(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_glue(void *settings, struct opt_paths bare, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* The text side of a trained model: its vocabulary, and a tokenizer that cuts text as in training. Both come from the
  * tokenizer files of a Hugging Face directory or a checkpoint. */
-#ifndef TRAINER_RECIPE_TEXT_H
-#define TRAINER_RECIPE_TEXT_H
+#pragma once
 
 #include "base/error.h"
 #include "tokenizer/tokenizer.h"
@@ -38,5 +37,3 @@ int text_check(const char *directory, struct str pieces, const struct tokenizer_
 int text_keep(const char *directory, struct tokenizer_files *files, struct error *err);
 /* For other trainings: a warning that names the added tokens of the directory, which its files do not have. */
 void text_warn_lost(const char *directory);
-
-#endif

@@ -1,6 +1,5 @@
 /* What runs are laid over each other by: their steps, the tokens that they have read, their seconds of training. */
-#ifndef TRAINER_REPORT_AXIS_H
-#define TRAINER_REPORT_AXIS_H
+#pragma once
 
 #include "trainer/report/run_report.h"
 
@@ -23,5 +22,3 @@ double axis_place(const struct axis_range *range, double value);
 char *axis_text(enum axis axis, double value, char out[32]);
 /* Appends the labels below a plot. */
 void axis_labels(struct buf *page, const struct axis_range *range);
-
-#endif

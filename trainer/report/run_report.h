@@ -1,8 +1,7 @@
 /* One or several runs as one page of HTML: scores of fine-tuned models, the runs' curves in common plots, samples with
  * the model's guesses, settings, starts. The page is self-contained (base/html.h), the contents of a run's files are
  * always escaped, and its length is bounded. */
-#ifndef TRAINER_REPORT_RUN_REPORT_H
-#define TRAINER_REPORT_RUN_REPORT_H
+#pragma once
 
 #include "base/str.h"
 #include "trainer/run/health.h"
@@ -32,5 +31,3 @@ int report_add(struct report *report, const char *directory, struct error *err);
 bool report_has_scores(const struct report *report); /* of any run */
 void report_make(struct buf *page, const struct report *report);
 void report_release(struct report *report);
-
-#endif

@@ -1,6 +1,5 @@
 /* The sections of the page, in order. Each appends its part to the page. */
-#ifndef TRAINER_REPORT_SECTIONS_H
-#define TRAINER_REPORT_SECTIONS_H
+#pragma once
 
 #include "base/html.h"
 #include "trainer/report/run_report.h"
@@ -24,5 +23,3 @@ double section_speed(const struct report_run *run); /* samples a second on avera
 double section_accuracy(const struct history *h, bool valid);
 /* Formats a number for the page; "–" if it is not finite. */
 char *section_number(double value, const char *format, char out[32]);
-
-#endif

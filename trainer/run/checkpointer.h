@@ -7,8 +7,7 @@
  *
  * The checkpointer of any other process is silent: it gets the same calls and keeps track of what was saved and
  * evaluated, but writes and logs nothing. */
-#ifndef TRAINER_RUN_CHECKPOINTER_H
-#define TRAINER_RUN_CHECKPOINTER_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/run/engine.h"
@@ -88,5 +87,3 @@ bool checkpointer_keeps(const struct checkpointer *checkpointer, uint64_t step);
 /* Records that the run has finished, after its last step or `early` (--patience). */
 int checkpointer_finish(struct checkpointer *checkpointer, const struct position *position, bool early,
                         struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* The output of a training while it runs, on stderr. It is passed facts and does not know where they come from. */
-#ifndef TRAINER_RUN_CONSOLE_H
-#define TRAINER_RUN_CONSOLE_H
+#pragma once
 
 #include "base/progress.h"
 #include "trainer/data/datasets.h"
@@ -82,5 +81,3 @@ void console_recipe(const struct recipe *recipe, double epochs);
 char *loss_text(const struct metric_table *metrics, const struct evaluation *means, char out[LOSS_TEXT_SIZE]);
 char *rate_text(double rate, char out[32]);                    /* "0.52", "12.3" or "5,230" */
 double console_percent_of_peak(const struct console *console); /* in % of the measured rate of products */
-
-#endif

@@ -6,8 +6,7 @@
  *
  * engine_open is enough for code that only counts and measures (dstrain plan). A zeroed engine may be closed. One
  * thread calls. Only engine_map, engine_receive and a dump of gradients wait for the device. */
-#ifndef TRAINER_RUN_ENGINE_H
-#define TRAINER_RUN_ENGINE_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/device/backend.h"
@@ -132,5 +131,3 @@ struct flat_state {
 };
 struct flat_state engine_map(struct engine *engine, enum map_mode mode);
 void engine_unmap(struct engine *engine, const struct flat_state *flat, enum map_mode mode);
-
-#endif

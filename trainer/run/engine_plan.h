@@ -1,7 +1,6 @@
 /* How many sequences a micro-batch has, and how much memory that takes. Counted from the model and the device, never
  * measured, so that the same command computes the same. For engine.c; engine.h has what others may ask. */
-#ifndef TRAINER_RUN_ENGINE_PLAN_H
-#define TRAINER_RUN_ENGINE_PLAN_H
+#pragma once
 
 #include "trainer/run/engine.h"
 
@@ -10,5 +9,3 @@ struct exchange_options plan_exchange(const struct engine *engine, const struct 
 uint32_t plan_micro_batch(const struct engine *engine);
 /* ERR_RESOURCE: engine_bytes are more than the machine, or the device, has left; the hint says what fits. */
 int plan_check_fit(const struct engine *engine, enum engine_memory kind, struct error *err);
-
-#endif

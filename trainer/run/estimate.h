@@ -1,6 +1,5 @@
 /* Estimates how long a step will take, from measurements on this machine with the run's samples. */
-#ifndef TRAINER_RUN_ESTIMATE_H
-#define TRAINER_RUN_ESTIMATE_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/run/engine.h"
@@ -25,5 +24,3 @@ int estimate_make(struct engine *engine, const struct source *source, struct mod
 #define ESTIMATE_LAYERS 2
 int estimate_make_short(struct engine *engine, const struct source *source, double seconds, struct estimate *estimate,
                         struct error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* Whether a run is healthy, judged by its metrics.jsonl and run.json alone, so that the summary, show and report
  * say the same, at any time and on any machine. It is silent about healthy runs, short ones too: every finding needs a
  * margin that noise does not reach (the constants in health.c). */
-#ifndef TRAINER_RUN_HEALTH_H
-#define TRAINER_RUN_HEALTH_H
+#pragma once
 
 #include "trainer/keep/history.h"
 
@@ -31,5 +30,3 @@ struct health health_of(const struct history *history, const json_t *record);
 /* The same for a run's directory; without findings if its metrics cannot be read. */
 struct health health_read(const char *directory, const json_t *record);
 void health_release(struct health *health); /* safe on a zeroed one */
-
-#endif

@@ -1,7 +1,6 @@
 /* Averages the metrics of several steps over the labels of all of them. Values that are not finite are left out. Sums
  * are recorded at a save, so that the first line of metrics after a resume has the mean that it would have had. */
-#ifndef TRAINER_RUN_INTERVAL_H
-#define TRAINER_RUN_INTERVAL_H
+#pragma once
 
 #include "trainer/data/metric.h"
 #include "trainer/run/step.h"
@@ -20,5 +19,3 @@ struct evaluation interval_means(const struct interval *interval, const struct m
 json_t *interval_json(const struct interval *interval, const struct metric_table *metrics);
 /* Reads it back. What `json` (from a file; may be NULL) does not hold is left as it is. */
 void interval_read(struct interval *interval, const struct metric_table *metrics, const json_t *json);
-
-#endif

@@ -1,7 +1,6 @@
 /* What fits into a time limit: --time-limit, or the end of the Slurm job. A step, save or evaluation is assumed to take
  * as long as the longest so far, or before the first one as long as estimated. All in seconds of clock_now. */
-#ifndef TRAINER_RUN_LIMIT_H
-#define TRAINER_RUN_LIMIT_H
+#pragma once
 
 #include "trainer/run/training.h"
 
@@ -17,5 +16,3 @@ bool limit_moved(const struct training *training);
 int limit_check(const struct training *training, struct error *err);
 /* Fails with ERR_USAGE: this start could do nothing in time, nor could another one like it. */
 int limit_fail(const struct training *training, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Diagnoses a step whose loss or gradient is not finite: which weights, gradients and samples cause it. */
-#ifndef TRAINER_RUN_NONFINITE_H
-#define TRAINER_RUN_NONFINITE_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/run/step.h"
@@ -15,5 +14,3 @@
  * `samples` are the step's. The parameters must be those from before the step. */
 int diagnose_nonfinite(struct engine *engine, struct process_group *processes, const struct loader_options *samples,
                        const struct step_facts *facts, const char *directory, uint64_t saved, struct error *err);
-
-#endif

@@ -2,8 +2,7 @@
  * step, and of the step's change to them.
  *
  *     norms_open → { a step's gradients → norms_before → its update → norms_after } … → norms_close */
-#ifndef TRAINER_RUN_NORMS_H
-#define TRAINER_RUN_NORMS_H
+#pragma once
 
 #include "trainer/run/engine.h"
 
@@ -20,5 +19,3 @@ void norms_close(struct norms *norms); /* safe on a zeroed one */
 void norms_before(struct norms *norms);
 /* Waits for the device. Fills norms->tensors; the gradients carried `loss_scale`. */
 void norms_after(struct norms *norms, double loss_scale);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a start writes to the run's directory besides checkpoints and metrics. */
-#ifndef TRAINER_RUN_RECORD_H
-#define TRAINER_RUN_RECORD_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/run/engine.h"
@@ -26,5 +25,3 @@ int record_ranks(struct process_group *processes, const struct engine *engine, u
 void record_differences(const json_t *start, const struct setup *setup, const struct engine *engine, struct buf *out);
 /* Writes the tokenizer's files and the table of product algorithms. */
 int record_files(const struct run *run, const struct setup *setup, const struct engine *engine, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* The command of a run's last start, as run.json records it, as it is or with other options. */
-#ifndef TRAINER_RUN_RERUN_H
-#define TRAINER_RUN_RERUN_H
+#pragma once
 
 #include <jansson.h>
 
@@ -15,5 +14,3 @@ struct rerun_option {
 char *rerun_command(const json_t *record, const struct rerun_option options[RERUN_OPTIONS_MAX]);
 /* The command that continues the run: without the options of one start only. NULL and memory as above. */
 char *rerun_continue(const json_t *record);
-
-#endif

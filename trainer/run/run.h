@@ -3,8 +3,7 @@
  *
  *     run_open → NEW: begin; RESUMED: continue from `latest`, if there is one; FINISHED: nothing to do
  *       → run_start → { run_saved … } → run_finish → run_close */
-#ifndef TRAINER_RUN_RUN_H
-#define TRAINER_RUN_RUN_H
+#pragma once
 
 #include "base/error.h"
 #include "base/file.h"
@@ -79,5 +78,3 @@ void run_say_running(const char *directory);
 /* Looks for an unfinished run with the same model and dataset in the parent folder of `directory`, and appends its name
  * and differences to out; nothing if there is none. */
 void run_similar(const char *directory, const json_t *identity, struct buf *out);
-
-#endif

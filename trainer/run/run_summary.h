@@ -1,7 +1,6 @@
 /* The output at the end of a training: the summary on stderr, with the commands that may come next, and with
  * --json the facts as one object on stdout. */
-#ifndef TRAINER_RUN_RUN_SUMMARY_H
-#define TRAINER_RUN_RUN_SUMMARY_H
+#pragma once
 
 #include "trainer/data/metric.h"
 #include "trainer/run/run.h"
@@ -25,5 +24,3 @@ struct run_summary {
 };
 
 void run_summary_print(const struct run_summary *summary);
-
-#endif

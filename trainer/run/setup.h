@@ -1,6 +1,5 @@
 /* What is fixed for the whole run: the recipe and its input files. Nothing changes after it is opened. */
-#ifndef TRAINER_RUN_SETUP_H
-#define TRAINER_RUN_SETUP_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/data/datasets.h"
@@ -46,5 +45,3 @@ int setup_follow(struct setup *setup, const struct settings *settings, const str
 /* The epochs of the whole run; for a mixture those of the dataset that is read most often. */
 double setup_epochs(const struct setup *setup);
 void setup_close(struct setup *setup); /* safe on a zeroed one */
-
-#endif

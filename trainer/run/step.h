@@ -6,8 +6,7 @@
  * The first two wait for samples, never for the device. The device itself decides whether a step counts: if its loss or
  * gradient is not finite it changes nothing, and neither do the steps after it (backend/update_numbers.h). So the host
  * can receive a step's results while the device computes the next one. One thread calls. */
-#ifndef TRAINER_RUN_STEP_H
-#define TRAINER_RUN_STEP_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/data/loader.h"
@@ -89,5 +88,3 @@ int step_gradients(struct engine *engine, struct position *position, struct step
 int step_update(struct engine *engine, struct position *position, struct error *err);
 /* Waits for the results of the oldest queued step and, unless it is STEP_NOT_FINITE, advances the position. */
 void step_receive(struct engine *engine, struct position *position, struct step_facts *facts);
-
-#endif

@@ -1,8 +1,7 @@
 /* A training in progress, split into parts by their lifetime and by which processes have them.
  *
  *     training_open → train (train.c) → training_close */
-#ifndef TRAINER_RUN_TRAINING_H
-#define TRAINER_RUN_TRAINING_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/parallel/division.h"
@@ -64,5 +63,3 @@ struct loader_options training_samples(const struct training *training);
 /* train.c: runs an open training to its end or until it has to stop (ERR_STOPPED: the same command resumes it).
  * ERR_NUMERIC: a step is not finite. */
 int train(struct training *training, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Turns the sums of a model's heads into means, over a step or over the samples of a source. */
-#ifndef TRAINER_TASK_EVALUATE_H
-#define TRAINER_TASK_EVALUATE_H
+#pragma once
 
 #include "trainer/task/task.h"
 
@@ -9,5 +8,3 @@ int evaluate_means(const struct evaluation_work *work, struct evaluation *evalua
 
 /* Means over no samples are NAN. */
 struct evaluation evaluation_of(const struct task *task, const struct model_metrics *sums);
-
-#endif

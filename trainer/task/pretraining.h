@@ -1,7 +1,6 @@
 /* The task of BERT's authors: predicting the pieces of masked tokens (masked LM) and, if the dataset's samples are
  * pairs, whether B follows A (next sentence, or sentence order). */
-#ifndef TRAINER_TASK_PRETRAINING_H
-#define TRAINER_TASK_PRETRAINING_H
+#pragma once
 
 #include "trainer/data/mixture_source.h"
 #include "trainer/data/shard_source.h"
@@ -27,5 +26,3 @@ int pretraining_heads(const struct manifest *manifest, struct model_config *conf
 struct task pretraining_task(struct pretraining *pretraining, const struct datasets *datasets,
                              const struct recipe *recipe, uint64_t evaluated);
 void pretraining_release(struct pretraining *pretraining); /* safe on a zeroed one */
-
-#endif

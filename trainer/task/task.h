@@ -1,7 +1,6 @@
 /* A task: where samples come from, which heads run on them, the names of the metrics, how a split is evaluated, and
  * what is done at the end. Everything else is the same for all tasks. pretraining.h is the first one. */
-#ifndef TRAINER_TASK_TASK_H
-#define TRAINER_TASK_TASK_H
+#pragma once
 
 #include "base/error.h"
 #include "shards/format.h"
@@ -40,5 +39,3 @@ struct task {
     int (*finish)(const struct evaluation_work *work, const char *directory, struct error *err);
     const void *context; /* for finish */
 };
-
-#endif

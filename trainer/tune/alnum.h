@@ -1,6 +1,5 @@
 /* Written by scripts/alnum_table.py: what str.isalnum() takes beyond ASCII, Unicode 14.0.0. */
-#ifndef TRAINER_TUNE_ALNUM_H
-#define TRAINER_TUNE_ALNUM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -138,5 +137,3 @@ static const struct {
     {0x2b820, 0x2cea1}, {0x2ceb0, 0x2ebe0}, {0x2f800, 0x2fa1d}, {0x30000, 0x3134a},
 };
 /* clang-format on */
-
-#endif

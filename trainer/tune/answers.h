@@ -1,7 +1,6 @@
 /* Turns the logits of windows into answers, as Google's run_squad.py and its port in transformers 4
  * (compute_predictions_logits) choose them. Pure but for the tokenizer's memory. One thread. */
-#ifndef TRAINER_TUNE_ANSWERS_H
-#define TRAINER_TUNE_ANSWERS_H
+#pragma once
 
 #include "trainer/tune/squad_windows.h"
 
@@ -56,5 +55,3 @@ void answers_release(struct answers *a);
 /* Appends to out the stretch of `original` that `pieces`, a text put together from pieces, came from (get_final_text),
  * or all of it where that cannot be found. */
 void answers_original(struct str pieces, struct str original, const struct text *text, struct buf *out);
-
-#endif

@@ -6,8 +6,7 @@
  *     micro: of all labels together, which for one label per row is the accuracy
  *
  * and of numbers: Pearson's and Spearman's correlations (scores.h) and the root of the mean squared error. */
-#ifndef TRAINER_TUNE_CLASS_SCORES_H
-#define TRAINER_TUNE_CLASS_SCORES_H
+#pragma once
 
 #include "trainer/run/console.h"
 #include "trainer/tune/labels.h"
@@ -32,5 +31,3 @@ const char *const *class_score_keys(const json_t *scores);
  * or types of spans, one each. */
 size_t class_keys(const char *task, const json_t *scores, char out[TUNE_KEYS_MAX][TUNE_KEY_SIZE]);
 void class_say_scores(console_line line, const char *task, const json_t *scores);
-
-#endif

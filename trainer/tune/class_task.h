@@ -1,6 +1,5 @@
 /* What the ways to fine-tune a head of classes, of a text or of its tokens, share, whatever samples are made from. */
-#ifndef TRAINER_TUNE_CLASS_TASK_H
-#define TRAINER_TUNE_CLASS_TASK_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/recipe/settings.h"
@@ -108,5 +107,3 @@ bool class_number(struct str text, uint32_t *bits);
 
 /* The class with the largest logit, the first one of equals. */
 uint32_t class_of(const float *logits, uint32_t labels);
-
-#endif

@@ -1,7 +1,6 @@
 /* Which columns of a user's table have the texts and the label: those that options name, else the only sensible
  * choice. */
-#ifndef TRAINER_TUNE_COLUMNS_H
-#define TRAINER_TUNE_COLUMNS_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/tune/user_table.h"
@@ -29,5 +28,3 @@ int columns_choose(const struct table *table, const struct column_names *names, 
 int columns_ask(const struct table *table, const char *option, const char *what, struct error *err);
 /* Says which were guessed. */
 void columns_say(const struct table *table, const struct columns *columns);
-
-#endif

@@ -1,7 +1,6 @@
 /* 95 % confidence intervals of scores on held-out samples. They hold if the samples are independent; words of one
  * sentence or texts of one author are not, and then the truth is wider. Pure. */
-#ifndef TRAINER_TUNE_CONFIDENCE_H
-#define TRAINER_TUNE_CONFIDENCE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ struct confidence confidence_f1(double right, double found, double truth);
 /* Of a correlation r of n pairs, n > 3: tanh(atanh r ± z s) with s = 1/√(n-3) (Fisher 1921), for ranks
  * s = √((1 + r²/2)/(n-3)) (Bonett and Wright 2000). |r| < 1. */
 struct confidence confidence_correlation(double r, double n, bool ranks);
-
-#endif

@@ -1,8 +1,7 @@
 /* A corpus with tags as samples: what tag trains on, is scored on and predicts. Every word has a mark at its first
  * piece, as in transformers' run_ner. A sentence that is longer than a sample is cut into windows that overlap by
  * half; a word is marked in the window that has most context on its shorter side. */
-#ifndef TRAINER_TUNE_CORPUS_H
-#define TRAINER_TUNE_CORPUS_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/recipe/text.h"
@@ -41,5 +40,3 @@ uint64_t corpus_label(struct corpus *corpus, const char *const *names, size_t co
 /* Forgets the sentences and keeps the memory. */
 void corpus_reset(struct corpus *corpus);
 void corpus_release(struct corpus *corpus);
-
-#endif

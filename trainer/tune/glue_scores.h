@@ -1,6 +1,5 @@
 /* Scores a model's answers to a task of GLUE, and writes them. */
-#ifndef TRAINER_TUNE_GLUE_SCORES_H
-#define TRAINER_TUNE_GLUE_SCORES_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/run/console.h"
@@ -35,5 +34,3 @@ int glue_write_results(const char *path, const json_t *values, struct error *err
 
 /* The spread of one key over several runs [count > 0]: {"mean", "deviation" (of a sample), "median", "best"}. */
 json_t *glue_spread(const double *values, size_t count);
-
-#endif

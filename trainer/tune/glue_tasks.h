@@ -1,7 +1,6 @@
 /* The nine tasks of GLUE (Wang et al. 2019), as their files have them, and how each is scored. A task is a row of
  * glue_tasks. */
-#ifndef TRAINER_TUNE_GLUE_TASKS_H
-#define TRAINER_TUNE_GLUE_TASKS_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/tune/samples.h"
@@ -65,5 +64,3 @@ struct glue_set {
 int glue_read(const struct glue_task *task, const char *path, bool labelled, const struct text *text, uint32_t length,
               struct glue_set *set, struct error *err);
 void glue_set_release(struct glue_set *set);
-
-#endif

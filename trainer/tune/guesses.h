@@ -1,7 +1,6 @@
 /* What a model predicts at the masked places of some samples, and for comparison how often the most common label, the
  * same piece at every place, is right. */
-#ifndef TRAINER_TUNE_GUESSES_H
-#define TRAINER_TUNE_GUESSES_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/data/pack.h"
@@ -29,5 +28,3 @@ int guesses_make(json_t **guesses, const struct guesses_work *work, struct error
 
 /* Prints the object as lines for people, on standard output. */
 void guesses_print(const json_t *guesses, bool colours);
-
-#endif

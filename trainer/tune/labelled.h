@@ -1,6 +1,5 @@
 /* A user's table of texts with labels, as samples: what classify trains on and what it is scored on. */
-#ifndef TRAINER_TUNE_LABELLED_H
-#define TRAINER_TUNE_LABELLED_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/tune/class_task.h"
@@ -60,5 +59,3 @@ void labelled_resolve(struct labelled *rows, const char *const *names, size_t co
 /* How many of the texts of `some` are in `all`. */
 uint64_t labelled_shared(const struct labelled *some, const struct labelled *all);
 void labelled_release(struct labelled *rows);
-
-#endif

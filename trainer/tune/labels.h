@@ -1,7 +1,6 @@
 /* Whether the head of a model that was fine-tuned elsewhere is the head of a task: decided by the names in its
  * config.json, never by its shape. */
-#ifndef TRAINER_TUNE_LABELS_H
-#define TRAINER_TUNE_LABELS_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/keep/head_choice.h"
@@ -40,5 +39,3 @@ void labels_choose_head(const json_t *config, enum head_kind head, struct head_c
 /* The tasks of GLUE that a config.json fits, for a model whose task nobody named: the one of `finetuning_task`, else
  * all whose labels it has. Writes at most GLUE_TASKS to `out`; returns their number. */
 size_t labels_tasks(const json_t *config, const struct glue_task *out[GLUE_TASKS]);
-
-#endif

@@ -1,6 +1,5 @@
 /* A model's predictions for samples in memory: the logits of a head, on the host. */
-#ifndef TRAINER_TUNE_PREDICT_H
-#define TRAINER_TUNE_PREDICT_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/task/task.h"
@@ -14,5 +13,3 @@ size_t predict_rows(const struct samples *samples);
  * processes: each computes a part, and all get the same numbers, those of one process. */
 int predict(const struct evaluation_work *work, const struct samples *samples, float *out, double *loss,
             struct error *err);
-
-#endif

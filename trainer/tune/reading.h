@@ -3,8 +3,7 @@
  *
  *     reading_find → make the samples → reading_open → { reading_pass … } → reading_close
  * */
-#ifndef TRAINER_TUNE_READING_H
-#define TRAINER_TUNE_READING_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/run/engine.h"
@@ -40,5 +39,3 @@ void reading_close(struct reading *reading);
  * model_results are there. ERR_STOPPED: the user asked to stop; ERR_NUMERIC: the model's results are not finite. */
 int reading_pass(struct reading *reading, void (*each)(void *context, const struct batch *batch), void *context,
                  struct error *err);
-
-#endif

@@ -6,8 +6,7 @@
  *     samples_add(&samples, &sample) …
  *     struct source source = samples_source(&samples, &order);
  * */
-#ifndef TRAINER_TUNE_SAMPLES_H
-#define TRAINER_TUNE_SAMPLES_H
+#pragma once
 
 #include "tokenizer/ids.h"
 #include "trainer/data/source.h"
@@ -73,5 +72,3 @@ struct samples_reading {
 /* A source whose sequences have at most `length` tokens, which no sample exceeds. `reading` must outlive the source; a
  * sample's number is its place among all. */
 struct source samples_source(const struct samples_reading *reading, uint32_t length);
-
-#endif

@@ -1,7 +1,6 @@
 /* The usual scores: of classes and of correlations. Sources: scikit-learn's matthews_corrcoef and f1_score (binary),
  * SciPy's pearsonr and spearmanr, as GLUE's scripts call them. Pure. */
-#ifndef TRAINER_TUNE_SCORES_H
-#define TRAINER_TUNE_SCORES_H
+#pragma once
 
 #include "base/str.h"
 
@@ -24,5 +23,3 @@ struct score score_matthews(const uint32_t *found, const uint32_t *truth, size_t
 /* Undefined where one side is constant. Spearman's gives equal values the mean of their ranks. */
 struct score score_pearson(const double *found, const double *truth, size_t count);
 struct score score_spearman(const double *found, const double *truth, size_t count);
-
-#endif

@@ -1,8 +1,7 @@
 /* How well predicted tags agree with the true ones: the share of words, and the spans that tags of IOB, IOBES and IO
  * mark, as seqeval's default finds them (seqeval 1.2, get_entities): a tag is a letter and a type, B-PER; a span ends
  * before another type, B, S or O; one without a B begins all the same. */
-#ifndef TRAINER_TUNE_SPAN_SCORES_H
-#define TRAINER_TUNE_SPAN_SCORES_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -15,5 +14,3 @@ json_t *span_scores(const char *const *found, const char *const *truth, size_t c
                     size_t sentences, bool spans);
 /* Whether tags mark spans: each is O, or B, I, E, S, L or U, a hyphen and a type. */
 bool span_tags(const char *const *tags, size_t count);
-
-#endif

@@ -6,8 +6,7 @@
  *
  *     squad_read(&file, "train-v1.1.json", err) → file.questions[i] … → squad_release
  */
-#ifndef TRAINER_TUNE_SQUAD_READ_H
-#define TRAINER_TUNE_SQUAD_READ_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -57,5 +56,3 @@ struct squad_file {
  * context. ERR_UNSAFE: more than SQUAD_BYTES_MAX. */
 int squad_read(struct squad_file *file, const char *path, struct error *err);
 void squad_release(struct squad_file *file); /* also where squad_read failed */
-
-#endif

@@ -1,7 +1,6 @@
 /* How answers to questions are scored: SQuAD's evaluate-v1.1.py and evaluate-v2.0.py. Texts are compared without case,
  * ASCII punctuation, articles and the width of blanks; case, blanks and word borders are Python's. Pure. */
-#ifndef TRAINER_TUNE_SQUAD_SCORES_H
-#define TRAINER_TUNE_SQUAD_SCORES_H
+#pragma once
 
 #include "trainer/tune/squad_read.h"
 
@@ -20,5 +19,3 @@ double squad_f1(struct str found, struct str truth, bool version_2);
  * score) and the results of the best thresholds of `null_odds` (id: number). A question without an answer counts 0;
  * "unanswered" is their number. */
 json_t *squad_score(const struct squad_file *file, const json_t *answers, const json_t *null_odds);
-
-#endif

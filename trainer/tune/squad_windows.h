@@ -1,8 +1,7 @@
 /* Cuts questions into the windows that a model reads: [CLS] question [SEP] a stretch of the context [SEP]. Follows
  * Google's run_squad.py (convert_examples_to_features) step by step, so that windows, ids and labels are the same.
  * Pure. */
-#ifndef TRAINER_TUNE_SQUAD_WINDOWS_H
-#define TRAINER_TUNE_SQUAD_WINDOWS_H
+#pragma once
 
 #include "trainer/tune/samples.h"
 #include "trainer/tune/squad_read.h"
@@ -55,5 +54,3 @@ void squad_features_release(struct squad_features *features);
 
 /* Whether piece `piece` of the context sees the most of its neighbours in window `window`. */
 bool squad_is_best_window(const struct squad_feature *feature, uint32_t window, uint32_t piece);
-
-#endif

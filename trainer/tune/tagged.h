@@ -9,8 +9,7 @@
  * A file or "-", plain or packed by bzip2; read once.
  *
  *     tagged_open → tagged_next … → tagged_close */
-#ifndef TRAINER_TUNE_TAGGED_H
-#define TRAINER_TUNE_TAGGED_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -55,5 +54,3 @@ int tagged_open(struct tagged *tagged, const char *path, const char *column, boo
  * ERR_USAGE: the first word lacks the column that is wanted. */
 int tagged_next(struct tagged *tagged, struct error *err);
 void tagged_close(struct tagged *tagged);
-
-#endif

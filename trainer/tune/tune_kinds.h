@@ -1,8 +1,7 @@
 /* The ways to fine-tune. A struct tune_kind has all that the rest of the program asks of one: the road of the verbs
  * that train (verbs/tune_run.h), eval, show and verify --replay. A new one is a row of TUNE_KINDS and a file that
  * defines it, as glue.c and squad.c do; its verb is a row of verbs[] (options.c) and a file in verbs/. */
-#ifndef TRAINER_TUNE_TUNE_KINDS_H
-#define TRAINER_TUNE_TUNE_KINDS_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/data/heads.h"
@@ -89,5 +88,3 @@ char *tune_command(const struct tune_task *task, const char *model);
 
 /* ERR_USAGE: an option is given that is for another kind. `kind` NULL: for any. */
 int tune_refuse_options(const struct tune_kind *kind, const struct settings *settings, struct error *err);
-
-#endif

@@ -4,8 +4,7 @@
  *
  *     table_open → { table_column } → table_next … → table_close
  */
-#ifndef TRAINER_TUNE_USER_TABLE_H
-#define TRAINER_TUNE_USER_TABLE_H
+#pragma once
 
 #include "base/csv.h"
 #include "base/error.h"
@@ -66,5 +65,3 @@ void table_close(struct table *table);
 int table_column(const struct table *table, const char *option, const char *name, size_t *place, struct error *err);
 /* "a, b, c", at most about 200 bytes; the caller mem_free's it. */
 char *table_names(const struct table *table);
-
-#endif

@@ -1,7 +1,6 @@
 /* What a model card and dstrain show say about a model besides its numbers: where it comes from, how it was computed,
  * what its labels and its tokenizer are. Facts whose files are gone are left out. */
-#ifndef TRAINER_VERBS_ABOUT_H
-#define TRAINER_VERBS_ABOUT_H
+#pragma once
 
 #include "trainer/keep/checkpoint.h"
 #include "trainer/model/params.h"
@@ -39,5 +38,3 @@ char *about_label_text(const char *task, int32_t label, const char *name, char o
 json_t *about_record(const char *directory, enum model_source source, const char *files);
 /* An object in a file of a directory; NULL: there is none, or it cannot be read. */
 json_t *about_read(const char *directory, const char *name, size_t bytes_max);
-
-#endif

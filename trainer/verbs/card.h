@@ -1,6 +1,5 @@
 /* A model card: the README.md of a published model, as model hubs show it. */
-#ifndef TRAINER_VERBS_CARD_H
-#define TRAINER_VERBS_CARD_H
+#pragma once
 
 #include "base/error.h"
 #include "base/opts.h"
@@ -31,5 +30,3 @@ struct card_facts {
 /* Appends the card. Facts whose files no longer exist, of the run or its dataset, are left out. Errors are those of
  * reading `scores`. */
 int card_make(const struct card_facts *facts, struct buf *card, struct error *err);
-
-#endif

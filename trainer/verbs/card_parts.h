@@ -1,7 +1,6 @@
 /* Parts of a model card: Markdown tables, and scores. Text from files goes only into table cells, where everything with
  * a meaning in Markdown or HTML is escaped, because records and result files come from anywhere. */
-#ifndef TRAINER_VERBS_CARD_PARTS_H
-#define TRAINER_VERBS_CARD_PARTS_H
+#pragma once
 
 #include "base/str.h"
 
@@ -18,5 +17,3 @@ void card_value(struct buf *card, const char *key, const json_t *value);
  * (tune/confidence.h) and beside always giving the commonest label; of several seeds their means; of all tasks each; of
  * any other object its numbers as they are. */
 void card_scores(struct buf *card, const json_t *scores);
-
-#endif

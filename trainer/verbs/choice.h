@@ -7,8 +7,7 @@
  * its layers' matrices (Hoffmann et al. 2022, Training Compute-Optimal Large Language Models, table 3, whose models
  * have few embeddings). With fewer, a smaller model learns more in the same time. Both were measured on models that
  * predict every token; one that predicts the masked ones needs more. */
-#ifndef TRAINER_VERBS_CHOICE_H
-#define TRAINER_VERBS_CHOICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ bool choice_enough(const struct choice_made *choice);
 /* The number of the best of `count` choices (at least one), whose models are sorted by size: the last one that is
  * enough, else the first. */
 size_t choice_best(const struct choice_made *choices, size_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* Opens a model and the dataset that it is evaluated on: for eval, and for report, which shows the model's guesses. */
-#ifndef TRAINER_VERBS_DSTRAIN_EVAL_H
-#define TRAINER_VERBS_DSTRAIN_EVAL_H
+#pragma once
 
 #include "trainer/run/engine.h"
 #include "trainer/recipe/origin.h"
@@ -27,5 +26,3 @@ bool evaluating_close(struct evaluating *e, int result, struct error *err);
 
 /* Makes the model's guesses for settings.shown of the samples (tune/guesses.h). */
 int evaluating_guesses(struct evaluating *e, json_t **guesses, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* How a model's directory says that the vectors of texts are made: the files of sentence-transformers. */
-#ifndef TRAINER_VERBS_EMBED_MODULES_H
-#define TRAINER_VERBS_EMBED_MODULES_H
+#pragma once
 
 #include "base/error.h"
 
@@ -23,5 +22,3 @@ struct embed_modules {
 
 /* Reads modules.json, and the files of its modules beside it. ERR_UNSAFE: one of them is not what it should be. */
 int embed_modules_read(const char *directory, struct embed_modules *out, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* dstrain eval of a fine-tuned model: its scores on the task's dev data, as its training computes them at its end. */
-#ifndef TRAINER_VERBS_EVAL_TUNED_H
-#define TRAINER_VERBS_EVAL_TUNED_H
+#pragma once
 
 #include "trainer/recipe/settings.h"
 
@@ -12,5 +11,3 @@ bool eval_tuned_asked(const struct settings *settings, const char *directory);
  * the task; ERR_NUMERIC: its numbers are not finite. Settings that a run records (length, batch, precision) are those
  * of the run unless they are given, so that the scores are equal to the bit. */
 int eval_tuned(struct settings *settings, const char *directory, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* The files of an exported model. They are written in parts; a new one is a row of EXPORT_PARTS and a file that defines
  * it. How config.json and the weights are written for another program is a layout (model/architecture.h). */
-#ifndef TRAINER_VERBS_EXPORT_FILES_H
-#define TRAINER_VERBS_EXPORT_FILES_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -59,5 +58,3 @@ void export_licence(const char *directory, struct buf *out);
 /* The mask token that the tokenizer's files in this directory name, which the caller mem_free's; where they name none,
  * that of BERT or, beside a vocab.json, of RoBERTa. */
 char *export_mask_token(const char *directory);
-
-#endif

@@ -1,6 +1,5 @@
 /* Inside predict: what predict_verb.c, predict_tags.c and predict_answers.c share. */
-#ifndef TRAINER_VERBS_PREDICTING_H
-#define TRAINER_VERBS_PREDICTING_H
+#pragma once
 
 #include "base/file.h"
 #include "base/progress.h"
@@ -62,5 +61,3 @@ int predict_tags(struct predicting *p, json_t **scores, struct error *err);
  * *scores becomes those of the answers if every question has one to compare with, else NULL. ERR_USAGE: a question has
  * such keys; else as squad_read. */
 int predict_answers(struct predicting *p, json_t **scores, struct error *err);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * All hashes are XXH3-64: of the files of a checkpoint, and of the bytes of each tensor of its weights. They say which
  * bytes are meant; what proves them is that they are computed again. */
-#ifndef TRAINER_VERBS_PROOF_H
-#define TRAINER_VERBS_PROOF_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/verbs/about.h"
@@ -47,5 +46,3 @@ int proof_compare(const json_t *provenance, const char *path, const char *run, u
  * them. */
 int proof_compare_model(const json_t *provenance, const char *path, const char *directory, uint64_t *step,
                         char weights[17], struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* dstrain plan without --model: measures the models of our sizes, the smallest first, and chooses one of them and the
  * number of its steps (choice.h). */
-#ifndef TRAINER_VERBS_PROPOSE_H
-#define TRAINER_VERBS_PROPOSE_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -39,5 +38,3 @@ void proposal_say(const struct proposal *proposal);
 json_t *proposal_json(const struct proposal *proposal);
 /* Adds the options of the proposal to a command. */
 void proposal_add_options(const struct proposal *proposal, struct buf *command);
-
-#endif

@@ -1,6 +1,5 @@
 /* dstrain show A B …: how runs, checkpoints or models differ. */
-#ifndef TRAINER_VERBS_RUN_DIFFERENCE_H
-#define TRAINER_VERBS_RUN_DIFFERENCE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -11,5 +10,3 @@
 /* Prints the differences, or with `as_json` {"same", "differences": [{"of", "name", "a", "b", …}]}. `facts` are what
  * show --json says about each, with its "path". */
 void difference_print(json_t *const *facts, size_t count, bool as_json);
-
-#endif

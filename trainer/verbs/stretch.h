@@ -1,7 +1,6 @@
 /* Determines which part of a recorded run is computed again: the steps between two of its checkpoints, and the starts
  * in run.json that computed them. Only file names and run.json are read. */
-#ifndef TRAINER_VERBS_STRETCH_H
-#define TRAINER_VERBS_STRETCH_H
+#pragma once
 
 #include "base/error.h"
 #include "trainer/recipe/settings.h"
@@ -26,5 +25,3 @@ uint64_t stretch_first(const json_t *record, uint64_t from);
 /* The start that computed a step, or NULL; and the step after which a start began. */
 const json_t *stretch_start(const json_t *record, uint64_t step);
 uint64_t stretch_start_step(const json_t *start);
-
-#endif

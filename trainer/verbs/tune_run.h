@@ -1,8 +1,7 @@
 /* The road of the verbs that fine-tune, for any kind (tune/tune_kinds.h):
  *
  *     tune_seeds, or tune_run → tune_read_scores → kind->say_scores → tune_say_next */
-#ifndef TRAINER_VERBS_TUNE_RUN_H
-#define TRAINER_VERBS_TUNE_RUN_H
+#pragma once
 
 #include "trainer/tune/tune_kinds.h"
 
@@ -25,5 +24,3 @@ int tune_check_several(const struct settings *settings, const char *out, bool (*
                        struct error *err);
 /* tune_say_next for the run of these scores, or the first of several. */
 void tune_say_next_seed(const char *out, const json_t *scores);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a model is for: the heads that its file has, and the class of transformers that loads them. */
-#ifndef TRAINER_VERBS_USE_H
-#define TRAINER_VERBS_USE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ struct use {
 /* Looks at the model in this directory. The first of config.json's `architectures` decides where the file has its head,
  * else the head of pre-training or of questions that the file has, else there is none. */
 struct use use_of(const char *files);
-
-#endif

@@ -1,6 +1,5 @@
 /* HTML's character references: `&ndash;` `&#8211;` `&#x2013;` → U+2013. */
-#ifndef PIPELINE_TEXT_MARKUP_ENTITIES_H
-#define PIPELINE_TEXT_MARKUP_ENTITIES_H
+#pragma once
 
 #include "base/str.h"
 
@@ -22,5 +21,3 @@ struct entity_shown {
 /* Decodes the reference at the start of `text` (which begins with '&'), and returns its size; 0 if it is none that
  * MediaWiki decodes (then the '&' is text). Examines at most ENTITY_BYTES_MAX bytes. */
 size_t entity_decode(struct str text, struct entity_shown *shown);
-
-#endif

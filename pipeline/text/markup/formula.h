@@ -1,5 +1,4 @@
-#ifndef PIPELINE_TEXT_MARKUP_FORMULA_H
-#define PIPELINE_TEXT_MARKUP_FORMULA_H
+#pragma once
 
 #include "base/str.h"
 
@@ -11,5 +10,3 @@
  * and subscripts on the line, as for <sup>. False if it is more than that (sums, matrices, unknown commands); then
  * nothing is appended. */
 bool formula_add(struct str tex, struct buf *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Apostrophes: '' is italic, ''' bold, ''''' both, and L'''amour'' is an apostrophe and italics. */
-#ifndef PIPELINE_TEXT_MARKUP_QUOTES_H
-#define PIPELINE_TEXT_MARKUP_QUOTES_H
+#pragma once
 
 #include "base/str.h"
 #include "pipeline/text/markup/spans.h"
@@ -14,5 +13,3 @@ uint32_t quotes_apostrophe(struct str page, const struct spans *spans, uint32_t 
 
 /* How many apostrophes of a run of `count` are text (of four: one; of more than five: all but five). */
 uint32_t quotes_literal(uint32_t count);
-
-#endif

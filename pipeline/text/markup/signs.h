@@ -1,7 +1,6 @@
 /* Finds the bytes of a set in a text, all at once: one bit for each byte. Finding the next one is then a count of zero
  * bits, without reading the bytes between. Sets contain ASCII only. */
-#ifndef PIPELINE_TEXT_MARKUP_SIGNS_H
-#define PIPELINE_TEXT_MARKUP_SIGNS_H
+#pragma once
 
 #include "base/str.h"
 
@@ -43,5 +42,3 @@ static inline uint32_t signs_next(const struct signs *signs, uint32_t at, uint32
 /* Internal: the loop for 64 · words bytes. signs_base is the reference for the others. */
 typedef void signs_loop(const struct sign_set *set, const char *text, size_t words, uint64_t *bits);
 signs_loop signs_base, signs_avx2;
-
-#endif

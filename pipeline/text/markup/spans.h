@@ -9,8 +9,7 @@
  * What is never closed is text, and costs nothing: no byte is read again because of it. Where broken markup makes
  * MediaWiki swallow a page, we stop earlier: an unclosed table or <ref> ends at the next heading (a <ref> in a
  * template, link or table with the argument or cell), an unclosed comment at the next blank line. */
-#ifndef PIPELINE_TEXT_MARKUP_SPANS_H
-#define PIPELINE_TEXT_MARKUP_SPANS_H
+#pragma once
 
 #include "base/str.h"
 #include "pipeline/text/markup/signs.h"
@@ -80,5 +79,3 @@ struct span_walk {
 struct span_walk span_walk(struct str page, const struct spans *spans, uint32_t index);
 /* Advances to the next '|', or to the end; true if it stopped at a '|'. *equals: the first '=' so far, or `at`. */
 bool span_walk_to_bar(struct span_walk *walk, uint32_t *equals);
-
-#endif

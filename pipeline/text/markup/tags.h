@@ -1,6 +1,5 @@
 /* The tags that MediaWiki and its extensions know. */
-#ifndef PIPELINE_TEXT_MARKUP_TAGS_H
-#define PIPELINE_TEXT_MARKUP_TAGS_H
+#pragma once
 
 #include "base/str.h"
 #include "pipeline/parts/fates.h"
@@ -63,5 +62,3 @@ struct str tag_attribute(struct str attributes, const char *name);
 /* Do the attributes of a tag of tags[index] say that it is a box, a remark beside the text, or hidden: by class,
  * role or style? */
 bool tag_is_box(unsigned index, struct str attributes);
-
-#endif

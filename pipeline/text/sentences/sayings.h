@@ -1,7 +1,6 @@
 /* Verbs of saying, by which a sentence goes on after a quotation that ends with a mark: "…!" उसने कहा। Only for scripts
  * without case; elsewhere a small letter shows it. */
-#ifndef PIPELINE_TEXT_SENTENCES_SAYINGS_H
-#define PIPELINE_TEXT_SENTENCES_SAYINGS_H
+#pragma once
 
 #include "base/str.h"
 
@@ -12,5 +11,3 @@
  * "said: …") is a sentence of its own, and so is "Nobody answered." `is_whole`: the sentence begins with the quotation;
  * where a verb precedes it, only the first word counts. */
 bool saying_follows(struct str text, bool is_whole);
-
-#endif

@@ -3,8 +3,7 @@
  * cut, because two sentences in one do less harm than half a sentence. The flow is here, the meaning of characters in
  * sentences_marks.h, and the rules for full stops in sentences_dots.h; tests/pipeline/text/sentences.cases has
  * examples. */
-#ifndef PIPELINE_TEXT_SENTENCES_SENTENCES_H
-#define PIPELINE_TEXT_SENTENCES_SENTENCES_H
+#pragma once
 
 #include "base/str.h"
 #include "pipeline/text/words/languages.h"
@@ -23,5 +22,3 @@ struct sentences {
 void sentences_split(const struct language *language, struct str paragraphs, struct sentences *out);
 void sentences_add(struct sentences *sentences, struct str sentence);
 void sentences_release(struct sentences *sentences);
-
-#endif

@@ -1,6 +1,5 @@
 /* Whether a full stop ends its sentence or belongs to the preceding word. */
-#ifndef PIPELINE_TEXT_SENTENCES_SENTENCES_DOTS_H
-#define PIPELINE_TEXT_SENTENCES_SENTENCES_DOTS_H
+#pragma once
 
 #include "pipeline/text/words/languages.h"
 
@@ -42,5 +41,3 @@ bool word_is_one(struct words words, struct str text);
 
 /* True if the first word of the text continues a sentence after a quotation. */
 bool word_continues(const struct language *language, struct str text);
-
-#endif

@@ -7,8 +7,7 @@
  * the form "1. … 2. …".
  *
  * Linear: the search for each next number starts at its predecessor, and only the last number may be missing. */
-#ifndef PIPELINE_TEXT_SENTENCES_SENTENCES_ITEMS_H
-#define PIPELINE_TEXT_SENTENCES_SENTENCES_ITEMS_H
+#pragma once
 
 #include "pipeline/text/words/languages.h"
 
@@ -27,5 +26,3 @@ struct items {
 struct items items_begin(const struct language *language, struct str line);
 /* False: there are no further items. */
 bool items_next(struct items *items, struct str *item);
-
-#endif

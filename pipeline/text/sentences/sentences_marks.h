@@ -1,6 +1,5 @@
 /* What a character means for a sentence: whether it ends one, may surround one, or shows that one continues. */
-#ifndef PIPELINE_TEXT_SENTENCES_SENTENCES_MARKS_H
-#define PIPELINE_TEXT_SENTENCES_SENTENCES_MARKS_H
+#pragma once
 
 #include "base/str.h"
 
@@ -65,5 +64,3 @@ static inline bool is_digit(char byte)
 {
     return byte >= '0' && byte <= '9';
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A template's own page: what a call of it inserts. */
-#ifndef PIPELINE_TEXT_TEMPLATES_BODY_H
-#define PIPELINE_TEXT_TEMPLATES_BODY_H
+#pragma once
 
 #include "base/str.h"
 #include "pipeline/text/markup/spans.h"
@@ -29,5 +28,3 @@ enum body_kind body_read(struct body_reader *reader, const struct language *lang
 /* The title in the first link of a redirect, as typed; "": there is none. */
 struct str redirect_title(struct str wikitext);
 void body_reader_release(struct body_reader *reader);
-
-#endif

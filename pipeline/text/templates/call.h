@@ -6,8 +6,7 @@
  * template inside, what it shows, if that is text of at most VALUE_GROWTH_MAX times its size. At most
  * VALUE_TEMPLATES_MAX templates are rendered for the values of a call and of the calls in them, and none of them for
  * another call that the walk comes to. So no byte is read more often than a rendering has parts, times a constant. */
-#ifndef PIPELINE_TEXT_TEMPLATES_CALL_H
-#define PIPELINE_TEXT_TEMPLATES_CALL_H
+#pragma once
 
 #include "pipeline/text/templates/templates.h"
 
@@ -128,5 +127,3 @@ const char *country_of(struct str alpha3, struct str language);
 void show_language_label(struct call *call, struct str code);
 /* True if a country has that name in a language other than English. */
 bool is_country(struct str name, struct str language);
-
-#endif

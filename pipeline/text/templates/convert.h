@@ -1,7 +1,6 @@
 /* Internal to {{convert}}: convert_read.c reads a call, convert_units.c knows units, convert.c shows it. Rules and
  * options: Module:Convert of English Wikipedia and https://en.wikipedia.org/wiki/Template:Convert */
-#ifndef PIPELINE_TEXT_TEMPLATES_CONVERT_H
-#define PIPELINE_TEXT_TEMPLATES_CONVERT_H
+#pragma once
 
 #include "pipeline/text/templates/call.h"
 #include "pipeline/text/templates/units.h"
@@ -87,5 +86,3 @@ bool units_convert(const struct unit *a, const struct unit *b);
 unsigned conversion_read_input(struct convert_call *c);
 /* Reads what to convert to and how, from parameter `at` on. An unknown unit leaves c->output_count 0. */
 void conversion_read_rest(struct convert_call *c, unsigned at);
-
-#endif

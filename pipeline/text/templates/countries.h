@@ -1,6 +1,5 @@
 /* What countries are called in languages other than English (countries_local.c). */
-#ifndef PIPELINE_TEXT_TEMPLATES_COUNTRIES_H
-#define PIPELINE_TEXT_TEMPLATES_COUNTRIES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ struct country_names {
 extern const struct country_code country_codes[];
 extern const struct country_names country_names[];
 extern const size_t country_code_count, country_names_count;
-
-#endif

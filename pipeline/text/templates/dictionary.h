@@ -3,8 +3,7 @@
  * show no running text. Pages that are no templates, which others insert as {{:Page}} or {{User:Name/Page}}, have the
  * names ":Page" and "User:Name/Page". Where a template asks which pages exist, the file has the names of all others
  * too, and ":" to say so. */
-#ifndef PIPELINE_TEXT_TEMPLATES_DICTIONARY_H
-#define PIPELINE_TEXT_TEMPLATES_DICTIONARY_H
+#pragma once
 
 #include "pipeline/text/templates/body.h"
 
@@ -22,5 +21,3 @@ struct dictionary_facts {
 /* Appends the file's text; `code` is the language of the wiki. Once. */
 struct dictionary_facts dictionary_print(struct dictionary *dictionary, struct str code, struct buf *out);
 void dictionary_close(struct dictionary *dictionary);
-
-#endif

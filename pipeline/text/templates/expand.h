@@ -7,8 +7,7 @@
  *
  * Work and size are bounded per page (EXPAND_BYTES_MAX), memory per call of the page, and the depth of recursion, so
  * that a thread's stack suffices; calls beyond a bound stay in the text. */
-#ifndef PIPELINE_TEXT_TEMPLATES_EXPAND_H
-#define PIPELINE_TEXT_TEMPLATES_EXPAND_H
+#pragma once
 
 #include "pipeline/text/templates/templates.h"
 #include "pipeline/text/words/links.h"
@@ -32,5 +31,3 @@ void expander_close(struct expander *expander);
  * expander and live until its next use. False if there is nothing to expand. Adds to *steps the bytes examined. */
 bool expand_page(struct expander *expander, const struct template_page *page, struct str *out,
                  const struct expand_copy **copies, size_t *copy_count, uint64_t *steps);
-
-#endif

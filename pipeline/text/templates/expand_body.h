@@ -1,7 +1,6 @@
 /* The bodies of templates, made ready for expansion: their spans, and the pieces of every call and argument in them. A
  * body is read when it is first called, once for all threads, as long as BODY_CACHE_BYTES_MAX has room. */
-#ifndef PIPELINE_TEXT_TEMPLATES_EXPAND_BODY_H
-#define PIPELINE_TEXT_TEMPLATES_EXPAND_BODY_H
+#pragma once
 
 #include "pipeline/text/markup/spans.h"
 
@@ -52,5 +51,3 @@ void body_scratch_release(struct body_scratch *scratch);
  * full. What it is does not depend on that. */
 const struct body *body_get(const struct templates *templates, const struct rendering_row *row,
                             const struct magic *magic, struct body_scratch *scratch, bool *own);
-
-#endif

@@ -1,7 +1,6 @@
 /* Internal to the expansion of templates: expand.c inserts bodies (expand_body.h), expand_call.c reads a call and
  * decides what it is, expand_functions.c computes the functions that choose between texts. */
-#ifndef PIPELINE_TEXT_TEMPLATES_EXPAND_CALL_H
-#define PIPELINE_TEXT_TEMPLATES_EXPAND_CALL_H
+#pragma once
 
 #include "base/arena.h"
 #include "pipeline/text/templates/expand.h"
@@ -129,5 +128,3 @@ unsigned choice_find(struct str name);
 /* Expands it; `value` is the text after the colon, known if is_known. */
 void expand_function(struct expander *e, const struct expand_source *source, unsigned function, struct str value,
                      bool is_known, struct call_parts parts, struct buf *out);
-
-#endif

@@ -20,8 +20,7 @@
  *
  * The work is linear in the bytes, without recursion: at most EXPR_DEPTH_MAX values and operators are on the stacks; a
  * deeper expression is an error. Any thread may call; no state, no locale other than C's. */
-#ifndef PIPELINE_TEXT_TEMPLATES_EXPR_H
-#define PIPELINE_TEXT_TEMPLATES_EXPR_H
+#pragma once
 
 #include "base/str.h"
 
@@ -41,5 +40,3 @@ struct expr expr_read(struct str text);
 
 /* The condition of {{#ifexpr:…}}: true for a value other than 0. */
 bool expr_holds(const struct expr *expr);
-
-#endif

@@ -1,6 +1,5 @@
 /* How languages other than English write a date (dates_local.c). */
-#ifndef PIPELINE_TEXT_TEMPLATES_LOCAL_DATES_H
-#define PIPELINE_TEXT_TEMPLATES_LOCAL_DATES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@ struct local_date {
 
 extern const struct local_date local_dates[]; /* sorted bytewise by language */
 extern const size_t local_date_count;
-
-#endif

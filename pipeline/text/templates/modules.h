@@ -1,6 +1,5 @@
 /* What is known of Lua modules (data/modules.txt). */
-#ifndef PIPELINE_TEXT_TEMPLATES_MODULES_H
-#define PIPELINE_TEXT_TEMPLATES_MODULES_H
+#pragma once
 
 #include "pipeline/text/templates/renderings.h"
 
@@ -13,5 +12,3 @@ const struct rendering_row *modules_find(const struct templates *modules, struct
                                          struct str *name, char scratch[2 * NAME_BYTES_MAX]);
 /* True if the module draws a box and nothing else. */
 bool module_is_box(const struct templates *modules, struct str module);
-
-#endif

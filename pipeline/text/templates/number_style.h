@@ -1,7 +1,6 @@
 /* How the wikis write numbers: MediaWiki's separators, grouping and digits by language. Intermediate numbers are plain,
  * as numbers.h reads and writes them: "12,345.6". */
-#ifndef PIPELINE_TEXT_TEMPLATES_NUMBER_STYLE_H
-#define PIPELINE_TEXT_TEMPLATES_NUMBER_STYLE_H
+#pragma once
 
 #include "pipeline/text/templates/numbers.h"
 
@@ -22,5 +21,3 @@ const struct number_style *number_style_find(struct str code);
 struct str number_localise(const struct number_style *style, struct str plain, char out[NUMBER_BYTES_MAX]);
 /* A number typed on such a wiki, "12.345,6" or "12345.6" → "12345.6"; unchanged if it is not a number. */
 struct str number_plain(const struct number_style *style, struct str typed, char out[NUMBER_BYTES_MAX]);
-
-#endif

@@ -1,6 +1,5 @@
 /* Numbers as English pages write them: 12345.60 → 12,345.60, -1 → −1. */
-#ifndef PIPELINE_TEXT_TEMPLATES_NUMBERS_H
-#define PIPELINE_TEXT_TEMPLATES_NUMBERS_H
+#pragma once
 
 #include "base/str.h"
 
@@ -22,5 +21,3 @@ struct str number_format(double value, int precision, char out[NUMBER_BYTES_MAX]
 
 /* Appends the words of number, at most NUMBER_WORDS_MAX. `with_and`: a hundred and five, else: one hundred five. */
 void number_words_add(uint64_t number, bool with_and, struct buf *out);
-
-#endif

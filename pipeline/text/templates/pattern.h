@@ -1,6 +1,5 @@
 /* The syntax and the bounds of patterns (templates.h): renderings.c checks them, pattern.c shows them. */
-#ifndef PIPELINE_TEXT_TEMPLATES_PATTERN_H
-#define PIPELINE_TEXT_TEMPLATES_PATTERN_H
+#pragma once
 
 #include "base/str.h"
 
@@ -14,5 +13,3 @@
 
 /* The bytes of the function's name at the start of `text`, with the blank after it; 0 if there is no such function. */
 size_t pattern_function(struct str text);
-
-#endif

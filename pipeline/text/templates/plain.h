@@ -1,5 +1,4 @@
-#ifndef PIPELINE_TEXT_TEMPLATES_PLAIN_H
-#define PIPELINE_TEXT_TEMPLATES_PLAIN_H
+#pragma once
 
 #include "pipeline/text/templates/call.h"
 
@@ -8,5 +7,3 @@
  * template of which that is not known. */
 bool plain_add(const struct template_page *page, struct call *call, uint32_t from, uint32_t to, uint32_t child,
                struct buf *out);
-
-#endif

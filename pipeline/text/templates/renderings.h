@@ -1,6 +1,5 @@
 /* A parsed file of renderings: what it says about a name. */
-#ifndef PIPELINE_TEXT_TEMPLATES_RENDERINGS_H
-#define PIPELINE_TEXT_TEMPLATES_RENDERINGS_H
+#pragma once
 
 #include "pipeline/text/templates/call.h"
 
@@ -32,5 +31,3 @@ bool template_has_row(struct renders *renders, struct str name, const struct tem
 
 /* What is wrong with a pattern, or NULL. */
 const char *pattern_mistake(struct str pattern);
-
-#endif

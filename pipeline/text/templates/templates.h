@@ -17,8 +17,7 @@
  *     {#title }            of the page; {#now Y}, {#time format|date}: the revision's time (call_revision_time)
  *
  * An empty pattern drops the template; so does one with arguments none of which is there. */
-#ifndef PIPELINE_TEXT_TEMPLATES_TEMPLATES_H
-#define PIPELINE_TEXT_TEMPLATES_TEMPLATES_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -113,5 +112,3 @@ void renders_release(struct renders *renders);
 
 /* The name of the template without its arguments, in the form of name_canonical; empty if it cannot be known. */
 struct str template_name(struct str page, const struct spans *spans, uint32_t index, char out[NAME_BYTES_MAX]);
-
-#endif

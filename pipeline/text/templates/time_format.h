@@ -3,8 +3,7 @@
  * Source: the help page of MediaWiki's extension ParserFunctions. Letters: Y y n m M F xg j d z W N w D l a A g h G H i
  * s L t U c o r e T O P Z I, xkY, xoY; "…" and \ quote characters; xr before a number makes it Roman, xn gives it
  * European digits. No clock: "now" is the time passed in, in UTC. Days before 1583 are Gregorian too. */
-#ifndef PIPELINE_TEXT_TEMPLATES_TIME_FORMAT_H
-#define PIPELINE_TEXT_TEMPLATES_TIME_FORMAT_H
+#pragma once
 
 #include "base/str.h"
 #include "pipeline/text/words/magic_words.h"
@@ -37,5 +36,3 @@ bool moment_read(struct str text, const struct moment *now, struct moment *momen
 /* Appends the text; false if the format asks for another calendar. `zero`: code point of the language's digit 0. */
 bool moment_format(const struct moment *moment, struct str format, const struct time_names *names, uint32_t zero,
                    struct buf *out);
-
-#endif

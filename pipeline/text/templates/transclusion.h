@@ -1,6 +1,5 @@
 /* The part of a template's page that a call inserts. */
-#ifndef PIPELINE_TEXT_TEMPLATES_TRANSCLUSION_H
-#define PIPELINE_TEXT_TEMPLATES_TRANSCLUSION_H
+#pragma once
 
 #include "base/str.h"
 
@@ -9,5 +8,3 @@
  * end of the page. <includeonly> goes without its content. Where <onlyinclude> stands with its end tag, only what is
  * between such tags counts. What is inside <nowiki>, <pre> and the like is not touched. Linear. */
 void transclusion_take(struct str page, struct buf *out);
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef PIPELINE_TEXT_TEMPLATES_UNITS_H
-#define PIPELINE_TEXT_TEMPLATES_UNITS_H
+#pragma once
 
 #include "base/str.h"
 
@@ -24,5 +23,3 @@ struct local_unit {
 const char *local_unit_shown(struct str wiki, const char *symbol);
 const struct unit *local_unit_find(struct str wiki, struct str shown);
 const struct local_unit *local_unit_table(size_t *count); /* units_local.c */
-
-#endif

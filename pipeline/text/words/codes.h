@@ -1,6 +1,5 @@
 /* Turns language codes as people type them into the codes that the tables use. */
-#ifndef PIPELINE_TEXT_WORDS_CODES_H
-#define PIPELINE_TEXT_WORDS_CODES_H
+#pragma once
 
 #include "base/str.h"
 
@@ -19,5 +18,3 @@ const char *code_nearest(struct str typed);
 
 /* The English name of a code's language, without its region; NULL if the table has none. */
 const char *code_name(struct str code);
-
-#endif

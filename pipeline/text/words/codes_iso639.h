@@ -1,6 +1,5 @@
 /* The codes of ISO 639 as tables; written by scripts/make_codes.py. */
-#ifndef PIPELINE_TEXT_WORDS_CODES_ISO639_H
-#define PIPELINE_TEXT_WORDS_CODES_ISO639_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ extern const size_t iso_language_count;
 /* Every code of three letters of ISO 639-2, 639-3 and 639-5, end to end, in order. */
 extern const char iso_triples[];
 extern const size_t iso_triple_count;
-
-#endif

@@ -1,10 +1,7 @@
 /* Words of running text, for bounds and figures: runs between blanks are words, and so is each ideograph or kana. */
-#ifndef PIPELINE_TEXT_WORDS_COUNT_H
-#define PIPELINE_TEXT_WORDS_COUNT_H
+#pragma once
 
 #include "base/str.h"
 
 /* The words of the text, counted up to `most`. */
 uint64_t words_count(struct str text, uint64_t most);
-
-#endif

@@ -1,6 +1,5 @@
 /* Guesses the language of plain text by the script of its letters and its most frequent words. */
-#ifndef PIPELINE_TEXT_WORDS_GUESS_H
-#define PIPELINE_TEXT_WORDS_GUESS_H
+#pragma once
 
 #include "pipeline/text/words/word_lists.h"
 
@@ -20,5 +19,3 @@ struct common_words {
 };
 extern const struct common_words common_words[]; /* data/common_words, made by cmake/tables.cmake */
 extern const size_t common_words_count;
-
-#endif

@@ -1,8 +1,7 @@
 /* The differences between the Wikipedias, as tables of words. The English words apply on every wiki, because
  * MediaWiki knows them everywhere. Letters that follow a link ([[word]]s) need no table: they are kept as they are
  * on the page. */
-#ifndef PIPELINE_TEXT_WORDS_LANGUAGES_H
-#define PIPELINE_TEXT_WORDS_LANGUAGES_H
+#pragma once
 
 #include "base/str.h"
 #include "pipeline/text/words/word_lists.h"
@@ -50,5 +49,3 @@ bool language_is_code(struct str code);
 
 extern const struct language language_tables[]; /* made by cmake/tables.cmake */
 extern const size_t language_count;
-
-#endif

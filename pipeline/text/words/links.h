@@ -1,7 +1,6 @@
 /* What a link [[target|label]] is, by its target. Only the prefixes that the wiki knows are special: in [[2001: A Space
  * Odyssey]] the colon is just text. */
-#ifndef PIPELINE_TEXT_WORDS_LINKS_H
-#define PIPELINE_TEXT_WORDS_LINKS_H
+#pragma once
 
 #include "base/str.h"
 #include "pipeline/parts/page_parts.h"
@@ -47,5 +46,3 @@ size_t link_scheme(struct str address);
 
 /* True if a page's text begins with #REDIRECT [[…]], in the wiki's words. */
 bool link_is_redirect(struct str text, const struct magic *magic);
-
-#endif

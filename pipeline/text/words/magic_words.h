@@ -3,8 +3,7 @@
  * MediaWiki, the words of a wiki are those of its language, of the fallback languages that its message file names (of
  * those no further ones), and the English ones. Where no language is known, the switches and the words for redirects of
  * all are known. */
-#ifndef PIPELINE_TEXT_WORDS_MAGIC_WORDS_H
-#define PIPELINE_TEXT_WORDS_MAGIC_WORDS_H
+#pragma once
 
 #include "base/str.h"
 #include "pipeline/text/words/languages.h"
@@ -67,5 +66,3 @@ bool magic_is_option(const struct magic *magic, struct str typed);
 
 /* In lower case, letter by letter; empty if it does not fit. */
 struct str magic_fold(struct str word, char out[NAME_BYTES_MAX]);
-
-#endif

@@ -1,6 +1,5 @@
 /* Names as MediaWiki compares them, and lists of them, which cmake/tables.cmake makes of data/. */
-#ifndef PIPELINE_TEXT_WORDS_WORD_LISTS_H
-#define PIPELINE_TEXT_WORDS_WORD_LISTS_H
+#pragma once
 
 #include "base/str.h"
 
@@ -74,5 +73,3 @@ void name_table_add(struct name_table *table, struct str name, uint32_t number);
 /* False if the table does not have the name. */
 bool name_table_find(const struct name_table *table, struct str name, uint32_t *number);
 void name_table_release(struct name_table *table);
-
-#endif

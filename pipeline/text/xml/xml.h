@@ -2,8 +2,7 @@
  * paths matter (page/revision/text), not their order, and unknown elements are skipped. expat decides what is XML and
  * what it means. XML in the form that MediaWiki writes (xml_scan.h) takes a faster path to the same result; what is not
  * well-formed is mended (xml_mend.h). */
-#ifndef PIPELINE_TEXT_XML_XML_H
-#define PIPELINE_TEXT_XML_XML_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/str.h"
@@ -24,5 +23,3 @@ int page_parse(struct page_parser *parser, struct str fragment, struct arena *ar
 void page_parser_use_expat(struct page_parser *parser);
 
 void page_parser_close(struct page_parser *parser);
-
-#endif

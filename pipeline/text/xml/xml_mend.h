@@ -10,8 +10,7 @@
  *
  * As in well-formed pages, the last revision counts. A page is malformed only if it has no <text>, or one
  * without an end: nobody knows how much of it is missing. The time is linear. */
-#ifndef PIPELINE_TEXT_XML_XML_MEND_H
-#define PIPELINE_TEXT_XML_XML_MEND_H
+#pragma once
 
 #include "pipeline/parts/page_parts.h"
 
@@ -26,5 +25,3 @@ struct mended_page {
 
 /* `out` has room for the fragment; the fields are views into it. */
 bool xml_mend(struct str fragment, char *out, struct mended_page *page);
-
-#endif

@@ -6,8 +6,7 @@
  *                  attributes, none of them twice; </name>
  *
  * No comments, CDATA, processing instructions or declarations. */
-#ifndef PIPELINE_TEXT_XML_XML_SCAN_H
-#define PIPELINE_TEXT_XML_XML_SCAN_H
+#pragma once
 
 #include "base/str.h"
 
@@ -27,5 +26,3 @@ struct xml_tag {
 
 /* Reads the tag that begins at *at and moves *at past it; false if it is not supported. */
 bool xml_scan_tag(struct str xml, size_t *at, struct xml_tag *tag);
-
-#endif

@@ -5,8 +5,7 @@
  *     EACH_SIDE(s)
  *         OPS(s)->linear(OPS(s)->device, AT(y), AT(x), AT(w), NULL, rows, out, in);
  *     compare(&y, 1e-5, "linear"); */
-#ifndef TESTS_CUDA_GPU_SIDES_H
-#define TESTS_CUDA_GPU_SIDES_H
+#pragma once
 
 #include "tests/trainer/made.h"
 #include "trainer/device/backend.h"
@@ -79,5 +78,3 @@ void check_curve(enum device_kind device, enum precision precision, const char *
 void check_same_bits(enum device_kind device, enum precision precision);
 void check_optimizers(void);
 int make_curve(const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* Small inputs for the tests of pipeline/dump: bzip2 files of any shape and dumps; the groups that a reader gives are
  * written as text, to be compared. */
-#ifndef TESTS_PIPELINE_DUMP_DUMP_FILES_H
-#define TESTS_PIPELINE_DUMP_DUMP_FILES_H
+#pragma once
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -204,5 +203,3 @@ static UNUSED void assert_same(struct str a, struct str b)
         fail_msg("texts differ");
     }
 }
-
-#endif

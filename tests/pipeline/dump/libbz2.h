@@ -1,6 +1,5 @@
 /* Decodes with libbz2, the reference for our decoder. */
-#ifndef TESTS_PIPELINE_DUMP_LIBBZ2_H
-#define TESTS_PIPELINE_DUMP_LIBBZ2_H
+#pragma once
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -73,5 +72,3 @@ __attribute__((unused)) static int decode_all(struct str bytes, struct buf *text
         at++;
     return at == bytes.size ? 0 : -1;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Patterns of pages that have made, or could make, a parser slower than linear. Used by the test that counts steps and
  * the benchmark that measures time. */
-#ifndef TESTS_PIPELINE_TEXT_HOSTILE_H
-#define TESTS_PIPELINE_TEXT_HOSTILE_H
+#pragma once
 
 #include "base/str.h"
 
@@ -118,5 +117,3 @@ static inline void hostile_build(struct buf *page, const struct hostile_shape *s
         buf_add_text(page, shape->closing);
     buf_add_text(page, shape->tail);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* A guest at rank 0's door that speaks the rendezvous' protocol, and may lie: for test_handshake.c and
  * attack_rendezvous.c. With another struct line on each side it is also what stands between a worker and rank 0. */
-#ifndef TESTS_TRAINER_COMM_GUEST_H
-#define TESTS_TRAINER_COMM_GUEST_H
+#pragma once
 
 #include <arpa/inet.h>
 #include <poll.h>
@@ -118,5 +117,3 @@ static inline bool guest_is_welcome(struct guest *guest)
     guest_join(guest);
     return guest_gets(guest, FRAME_WELCOME, &frame);
 }
-
-#endif

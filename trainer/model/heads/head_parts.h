@@ -1,6 +1,5 @@
 /* What the files of the heads share: pooler and transform, a last product with few columns, the scale of gradients. */
-#ifndef TRAINER_MODEL_HEADS_HEAD_PARTS_H
-#define TRAINER_MODEL_HEADS_HEAD_PARTS_H
+#pragma once
 
 #include "trainer/model/head.h"
 #include "trainer/model/parts.h"
@@ -59,5 +58,3 @@ struct output {
 };
 void output_forward(struct model *model, const struct output *output);
 void output_backward(struct model *model, const struct output *output);
-
-#endif
