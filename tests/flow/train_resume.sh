@@ -163,7 +163,7 @@ out_and_in() {
     expect_exit 0 "$dstrain" export "$whole" --out model
     expect_words next pipeline
     expect_equal "files" "$(ls model | tr '\n' ' ')" \
-        "README.md config.json model.safetensors tokenizer.json tokenizer_config.json vocab.txt "
+        "README.md config.json model.safetensors provenance.json tokenizer.json tokenizer_config.json vocab.txt "
     cmp -s model/model.safetensors "$whole/$last/model.safetensors" || complain "the weights changed"
     expect_exit 2 "$dstrain" export "$whole" --out model
     expect_words "not empty"
