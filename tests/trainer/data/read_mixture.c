@@ -49,6 +49,7 @@ int main(int argc, char **argv)
         .masks = strcmp(argv[3], "fresh") == 0    ? MASKS_FRESH
                  : strcmp(argv[3], "stored") == 0 ? MASKS_STORED
                                                   : MASKS_AUTO,
+        .split = MASK_SPLIT_BERT,
         .shuffled = strcmp(argv[4], "shuffled") == 0,
     };
     int result = datasets_open(&datasets, &shards, (uint32_t)strtoul(argv[1], NULL, 10), &err);
