@@ -1,20 +1,26 @@
 /* From a dump to masked samples, written to be read: what `dsdata build` does, for plain pages, one step after the
  * other.
  *
- *     pages → text → sentences → pieces → pairs → masks → order        (the sections below, in this order)
+ *     pages → text → sentences → pieces → pairs → masks → order
+ *
+ * Sections: random numbers; text and sentences; pieces; pairs; samples, masks and their order; files, where the XML is
+ * read. README.md lists the functions of dsdata that compute the same.
  *
  *     cc -D_GNU_SOURCE -o instances reference/instances.c
  *     ./instances DUMP VOCAB [--seq N] [--copies N] [--valid MILLIONTHS] [--seed N] [--masking token|whole-word]
  *         [--split train|valid] > FILE
  *
- * prints the samples of a split as these two commands write them; DUMP is XML, VOCAB has a piece on each line:
+ * prints the samples of a split as these two commands write them; DUMP is XML, VOCAB has a piece on each line, and
+ * `build` takes the other options too (its --valid is a fraction, not millionths):
  *
  *     dsdata build --wiki DUMP --vocab VOCAB --lang en --seq N --out DIR
  *     dsdata export DIR --seq N --split train --out FILE
  *
  * Any page is read; the samples are the same where the pages are plain: paragraphs with emphasis, links and headings,
- * in the letters that `letter_of` knows; no templates, tables, tags, quotations, brackets or abbreviations; at most
- * 4 MiB in all, which is one window (docs/DESIGN.md, Law 2). docs/TEXT.md and docs/FORMULAS.md have all rules. */
+ * in the letters that `letter_of` knows; sentences of at most 2,000 bytes that begin with A to Z, after one blank; no
+ * templates, tables, lists, tags, entities, quotations, brackets, abbreviations, pictures or categories, and no section
+ * that dsdata leaves out, such as References; different ids, and pages of wikitext only; at most 4 MiB in all, which is
+ * one window (docs/DESIGN.md, Law 2). docs/TEXT.md and docs/FORMULAS.md have all rules. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -88,7 +94,8 @@ static uint64_t hash_of_6_words(const uint64_t words[6])
 
 enum purpose { OF_PAIRS = 1, OF_MASKS = 2, OF_ORDER = 3 };
 
-/* Random numbers for one purpose. Each is a function of its name alone: (seed, purpose, length, copy, index, draw). */
+/* Random numbers for one purpose. Each is a function of its name alone: (seed, purpose, length, copy, index, draw).
+ * `index` is the document for pairs, the sample for masks and order; `draw` is a count, for masks the position. */
 struct random {
     uint64_t seed, name;
 };
@@ -165,8 +172,8 @@ static char *unescaped(const char *text, size_t size)
     return out;
 }
 
-/* Wikitext without its marks, in place: ''emphasis'' and [[link]] or [[page|link]]. */
-static void drop_marks(char *text)
+/* Wikitext without its marks, in place: runs of two, three or five apostrophes, [[link]] and [[page|link]]. */
+static void drop_wiki_marks(char *text)
 {
     char *to = text;
     for (char *at = text; *at;) {
@@ -197,7 +204,7 @@ static void add_sentence(struct sentences *sentences, const char *text, size_t s
         ADD(sentences->items, sentences->count, strndup(text, size));
 }
 
-/* A paragraph is cut after each ". ", "! " or "? " before a capital letter. */
+/* A paragraph is cut after each ". ", "! " or "? " before one of A to Z. */
 static void cut_paragraph(const char *text, struct sentences *sentences)
 {
     const char *start = text;
@@ -209,12 +216,13 @@ static void cut_paragraph(const char *text, struct sentences *sentences)
     add_sentence(sentences, start, strlen(start));
 }
 
-/* Lines that follow one another are one paragraph; an empty line or a heading ends it. Headings are left out. */
+/* Lines that follow one another are one paragraph; an empty line or a heading, which begins with '=', ends it. Headings
+ * are left out. */
 static struct sentences sentences_of(char *wikitext)
 {
     struct sentences sentences = {0};
     char *paragraph = strdup("");
-    drop_marks(wikitext);
+    drop_wiki_marks(wikitext);
     for (char *line = wikitext; line;) {
         char *end = strchr(line, '\n');
         const size_t size = end ? (size_t)(end - line) : strlen(line);
@@ -251,10 +259,10 @@ static bool find_piece(const struct vocabulary *vocabulary, const char *piece, u
     return false;
 }
 
-enum letter { BLANK, MARK, LETTER };
+enum letter { BLANK, PUNCTUATION, LETTER };
 
 /* The next character of a text: its kind, and in out[] its lower case without an accent. Returns its bytes. Known are
- * ASCII, the letters from U+00C0 to U+00FF and the dashes and quotes from U+2010 to U+2027. */
+ * printable ASCII and line ends, the letters from U+00C0 to U+00FF and the dashes and quotes from U+2010 to U+2027. */
 static size_t letter_of(const char *text, enum letter *kind, char out[4])
 {
     static const char plain[] = "aaaaaa\0ceeeeiiii\0nooooo\0\0uuuuy\0\0aaaaaa\0ceeeeiiii\0nooooo\0\0uuuuy\0y";
@@ -264,7 +272,7 @@ static size_t letter_of(const char *text, enum letter *kind, char out[4])
     if (at[0] < 0x80) {
         const bool digit = at[0] >= '0' && at[0] <= '9', capital = at[0] >= 'A' && at[0] <= 'Z';
         out[0] = (char)(capital ? at[0] + 32 : at[0]);
-        *kind = at[0] <= ' ' ? BLANK : digit || (out[0] >= 'a' && out[0] <= 'z') ? LETTER : MARK;
+        *kind = at[0] <= ' ' ? BLANK : digit || (out[0] >= 'a' && out[0] <= 'z') ? LETTER : PUNCTUATION;
         return 1;
     }
     if (at[0] == 0xC3) { /* U+00C0 to U+00FF */
@@ -277,7 +285,7 @@ static size_t letter_of(const char *text, enum letter *kind, char out[4])
         return 2;
     }
     memcpy(out, text, 3);
-    *kind = MARK;
+    *kind = PUNCTUATION;
     return 3;
 }
 
@@ -326,7 +334,7 @@ static void cut_sentence(const struct vocabulary *vocabulary, const char *text, 
             *word = 0;
             letters = 0;
         }
-        if (kind == MARK)
+        if (kind == PUNCTUATION)
             cut_word(vocabulary, letter, 1, out);
         if (kind == LETTER && letters++ < 101)
             strcat(word, letter);
@@ -349,7 +357,8 @@ struct corpus {
     size_t document_count;
 };
 
-/* Held out for validation is a fraction of the pages, by a hash of their ids. */
+/* Held out for validation is a fraction of the pages, by a hash of their ids (dsdata: of their texts, where ids
+ * repeat). */
 static bool is_held_out(uint64_t id, uint32_t millionths)
 {
     return happens((uint32_t)(hash_of_word(id) >> 32), millionths);
@@ -406,7 +415,8 @@ static size_t size_of(const struct corpus *corpus, size_t from, size_t to)
     return start_of(corpus, to) - start_of(corpus, from);
 }
 
-/* A pair that is too long loses pieces of its longer segment, at a random end. A draw decides for 128 pieces. */
+/* A pair that is too long loses pieces of its longer segment, of B if both are equal: with each random bit one piece, 1
+ * from the front, 0 from the end. A draw has 128 bits. */
 static void add_pair(struct drawing *drawing, struct pair pair)
 {
     uint32_t bits[4] = {0};
@@ -421,7 +431,7 @@ static void add_pair(struct drawing *drawing, struct pair pair)
 }
 
 /* Chooses a sentence of another document of the same split, else, for a held-out document, of any training document,
- * else of this document, 100 sentences away. [*from, *last): where B may be; false if there is no such place. */
+ * else of this document, at least 100 sentences away. [*from, *last): where B may be; false: there is no such place. */
 static bool find_random_next(struct drawing *drawing, size_t a_from, size_t a_end, size_t *from, size_t *last)
 {
     const struct corpus *const corpus = drawing->corpus;
@@ -452,7 +462,9 @@ static bool find_random_next(struct drawing *drawing, size_t a_from, size_t a_en
     return true;
 }
 
-/* Makes a pair of a chunk of sentences; returns where the next chunk begins. */
+/* Makes a pair of a chunk of sentences. Segment A ends after a random sentence, but the last; a lone sentence, which
+ * finds no other document, is cut at a random piece. Returns where the next chunk begins: after A if B is from
+ * elsewhere, so that the other sentences are used. */
 static size_t pair_of_chunk(struct drawing *drawing, size_t from, size_t to)
 {
     const struct corpus *const corpus = drawing->corpus;
@@ -480,7 +492,7 @@ static size_t pair_of_chunk(struct drawing *drawing, size_t from, size_t to)
     return to;
 }
 
-/* Chunks are whole sentences until the target is reached; one document in ten has a smaller target. */
+/* Chunks are whole sentences until the target is reached; one document in ten has a target from 2 to `room` tokens. */
 static void pairs_of_document(struct drawing *drawing, uint32_t document)
 {
     const struct corpus *const corpus = drawing->corpus;
@@ -531,13 +543,13 @@ static struct sample sample_of(const struct corpus *corpus, const struct vocabul
     return sample;
 }
 
-/* Of n tokens 15 % are masked, rounded half to even: at least one, at most 15 % of the length, rounded up to a multiple
- * of four. */
+/* The places for masks in a sample: 15 % of the length, rounded up to a multiple of four. */
 static unsigned mask_limit(unsigned seq)
 {
     return ((seq * 15 + 99) / 100 + 3) / 4 * 4;
 }
 
+/* Of n tokens 15 % are masked, rounded half to even: at least one, at most what has a place. */
 static unsigned mask_count(unsigned tokens, unsigned seq)
 {
     const unsigned rest = tokens * 15 % 100;
@@ -548,7 +560,8 @@ static unsigned mask_count(unsigned tokens, unsigned seq)
 }
 
 /* Chooses the words with the smallest random numbers, while they fit into the count; a word is a single piece, or with
- * whole_word all its pieces. Each chosen piece becomes [MASK] (80 %), stays (10 %) or becomes any piece (10 %). */
+ * whole_word all its pieces. Each chosen piece becomes [MASK] (80 %), stays (10 %) or becomes any piece (10 %). Number
+ * 0 of a piece's draw orders the words, 1 decides about [MASK], 2 whether it stays, 3 is the other piece. */
 static void mask(struct sample *sample, struct random random, unsigned index, const struct vocabulary *vocabulary,
                  const struct settings *settings)
 {
@@ -569,7 +582,7 @@ static void mask(struct sample *sample, struct random random, unsigned index, co
         ends[word] = i + 1;
     }
     for (unsigned left = mask_count(sample->length, settings->seq); left > 0;) {
-        unsigned best = 0;
+        unsigned best = 0; /* none; [CLS] is there */
         for (unsigned i = 0; i < sample->length; i++)
             if (ends[i] > 0 && !tried[i] && (best == 0 || draws[i][0] < draws[best][0]))
                 best = i;
@@ -650,7 +663,7 @@ static void print_samples(const struct corpus *corpus, const struct vocabulary *
                                   .random = random_of(settings->seed, OF_PAIRS, settings->seq, copy),
                                   .room = settings->seq - 3};
         for (uint32_t i = 0; i < corpus->document_count; i++)
-            if (copy == 0 || !corpus->documents[i].held_out) /* copies are of training documents only */
+            if (copy == 0 || !corpus->documents[i].held_out) /* held-out documents are in the first copy only */
                 pairs_of_document(&drawing, i);
         for (unsigned i = 0; i < drawing.count; i++) {
             uint32_t words[4];
@@ -698,7 +711,7 @@ static char *read_file(const char *path, size_t *size)
     return bytes;
 }
 
-/* vocab.txt: one piece a line, the first line has id 0. */
+/* vocab.txt: one piece a line, the first line has id 0; no line is empty. */
 static struct vocabulary read_vocabulary(const char *path)
 {
     struct vocabulary vocabulary = {0};

@@ -21,7 +21,7 @@ struct note {
     struct array a, b, c; /* what it was made of; not every operation has three */
     const int *index;
     const struct tokens *tokens;
-    int number, window;
+    int number; /* heads; of `part`: which */
     double real;
     enum activation activation;
     double *kept; /* what backward needs again */
@@ -124,7 +124,7 @@ static void norm_backward(const struct note *n)
     for (int r = 0; r < n->y.rows; r++) {
         const double *x = n->a.x + r * columns, *d = n->y.d + r * columns;
         const double mean = n->kept[2 * r], scale = n->kept[2 * r + 1];
-        double sum = 0, product = 0; /* of the gradient by the normalised row, and with that row */
+        double sum = 0, product = 0; /* of gradient · gain, and of gradient · gain · normalised row */
         for (int i = 0; i < columns; i++) {
             const double normalised = (x[i] - mean) * scale;
             n->b.d[i] += d[i] * normalised;
@@ -231,7 +231,7 @@ static struct array add(struct tape *tape, struct array a, struct array b)
     return n->y;
 }
 
-static void multiply_backward(const struct note *n)
+static void gate_backward(const struct note *n)
 {
     for (int i = 0; i < n->y.rows * n->y.columns; i++) {
         n->a.d[i] += n->y.d[i] * n->b.x[i];
@@ -239,9 +239,9 @@ static void multiply_backward(const struct note *n)
     }
 }
 
-static struct array multiply(struct tape *tape, struct array a, struct array b)
+static struct array gate(struct tape *tape, struct array a, struct array b)
 {
-    struct note *n = new_note(tape, multiply_backward, a.rows, a.columns);
+    struct note *n = new_note(tape, gate_backward, a.rows, a.columns);
     n->a = a, n->b = b;
     for (int i = 0; i < a.rows * a.columns; i++)
         n->y.x[i] = a.x[i] * b.x[i];
@@ -337,7 +337,7 @@ static struct array rotate(struct tape *tape, struct array x, const struct shape
     return n->y;
 }
 
-/* The keys that a query sees: those of its sequence, at most `window` / 2 away. */
+/* Of the keys of its sequence a query sees those that are at most `window` / 2 away, rounded down. */
 static bool sees(int query, int key, int window)
 {
     return abs(query - key) <= window / 2;
@@ -447,6 +447,7 @@ static struct array loss(struct tape *tape, struct array logits, const int *labe
 
 /* ---------------------------------------------------------------------------------------------------------- models */
 
+/* They use the caller's `tape`, and LAYER its `i`. */
 #define MATRIX(out, in, ...) tensor(tape, out, in, __VA_ARGS__)
 #define VECTOR(size, ...)    tensor(tape, 1, size, __VA_ARGS__)
 
@@ -494,7 +495,7 @@ static struct array bert_layer(struct tape *tape, struct array x, const struct s
     const struct array q = product(tape, x, hidden, LAYER("bert.encoder.layer.%d.attention.self.query"));
     const struct array k = product(tape, x, hidden, LAYER("bert.encoder.layer.%d.attention.self.key"));
     const struct array v = product(tape, x, hidden, LAYER("bert.encoder.layer.%d.attention.self.value"));
-    struct array y = attention(tape, q, k, v, shape->heads, tokens, 2 * shape->positions);
+    struct array y = attention(tape, q, k, v, shape->heads, tokens, 2 * shape->positions); /* all of it */
     y = product(tape, y, hidden, LAYER("bert.encoder.layer.%d.attention.output.dense"));
     x = layer_norm(tape, add(tape, x, y), shape, LAYER("bert.encoder.layer.%d.attention.output.LayerNorm"));
     y = product(tape, x, shape->inner, LAYER("bert.encoder.layer.%d.intermediate.dense"));
@@ -532,6 +533,7 @@ static struct array modern_layer(struct tape *tape, struct array x, const struct
 {
     const int hidden = shape->hidden, window = shape->is_global[i] ? 2 * shape->positions : shape->window;
     const double theta = shape->is_global[i] ? shape->theta_global : shape->theta_local;
+    /* The norm of the embeddings is the first layer's. */
     struct array y = i == 0 ? x : layer_norm(tape, x, shape, LAYER("model.layers.%d.attn_norm"));
     const struct array qkv = product(tape, y, 3 * hidden, LAYER("model.layers.%d.attn.Wqkv"));
     const struct array q = rotate(tape, part(tape, qkv, 0, hidden), shape, tokens, theta);
@@ -540,8 +542,8 @@ static struct array modern_layer(struct tape *tape, struct array x, const struct
     x = add(tape, x, product(tape, y, hidden, LAYER("model.layers.%d.attn.Wo")));
     y = layer_norm(tape, x, shape, LAYER("model.layers.%d.mlp_norm"));
     y = product(tape, y, 2 * shape->inner, LAYER("model.layers.%d.mlp.Wi"));
-    const struct array up = activation(tape, part(tape, y, 0, shape->inner), shape->activation);
-    y = multiply(tape, up, part(tape, y, 1, shape->inner));
+    const struct array gated = activation(tape, part(tape, y, 0, shape->inner), shape->activation);
+    y = gate(tape, gated, part(tape, y, 1, shape->inner));
     return add(tape, x, product(tape, y, hidden, LAYER("model.layers.%d.mlp.Wo")));
 }
 
@@ -554,8 +556,10 @@ static struct array modern_bert(struct tape *tape, const struct shape *shape, co
     for (int i = 0; i < shape->layers; i++)
         x = modern_layer(tape, x, shape, tokens, i);
     x = rows(tape, layer_norm(tape, x, shape, "model.final_norm"), tokens->masked_at, tokens->masked);
-    x = activation(tape, product(tape, x, hidden, "head.dense"), GELU);
+    x = activation(tape, product(tape, x, hidden, "head.dense"),
+                   GELU); /* always; classifier_activation in config.json */
     x = layer_norm(tape, x, shape, "head.norm");
+    /* Only to compare with transformers: dstrain's decoder is the word table, which has gradients from both uses. */
     const struct array untied = MATRIX(shape->vocabulary, hidden, "decoder.weight");
     x = linear(tape, x, untied.x ? untied : words, VECTOR(shape->vocabulary, "decoder.bias"));
     return loss(tape, x, tokens->masked_ids);
@@ -596,7 +600,7 @@ void tensor_update(const struct update_rule *rule, int t, long count, double *p,
             rule->is_lamb ? m[i] / (sqrt(v[i]) + rule->epsilon) : m[i] / first / (sqrt(v[i] / second) + rule->epsilon);
         u[i] += rule->decay * p[i];
     }
-    if (rule->is_lamb) {
+    if (rule->is_lamb) { /* its correction of the bias scales the decay too; Adam's only the moments */
         const double of_p = norm_of(p, count), of_u = norm_of(u, count);
         rate *= sqrt(second) / first;
         if (of_p > 0 && of_u > 0)

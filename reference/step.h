@@ -13,7 +13,8 @@ struct shape {
     double epsilon; /* of all norms */
     enum activation activation;
 
-    /* ModernBERT. Layer i sees all tokens of a sequence if is_global[i], else those at most `window` / 2 away. */
+    /* ModernBERT. Layer i sees all tokens of a sequence if is_global[i], else those at most `window` / 2 away,
+     * rounded down. */
     const bool *is_global; /* [layers] */
     int window;
     double theta_global, theta_local;
@@ -51,5 +52,6 @@ struct update_rule {
     double rate, beta1, beta2, epsilon, decay;
     double ratio_min, ratio_max; /* LAMB's bounds for |p| / |u| */
 };
-/* Update number `t`, from 1, of one tensor: p, with the gradient g; m and v are its moments, zero before the first. */
+/* Update number `t`, from 1, of one tensor: p, with the gradient g, which is clipped already; m and v are its moments,
+ * zero before the first. Biases and norms have a rule without decay in dstrain. */
 void tensor_update(const struct update_rule *rule, int t, long count, double *p, const double *g, double *m, double *v);

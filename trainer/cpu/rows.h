@@ -1,4 +1,4 @@
-/* Work on whole rows and on flat numbers that needs no mathematics: picking and adding rows, tanh, GELU's slope,
+/* Work on whole rows and on flat numbers: picking and adding rows, tanh, gated units, rotary positions, GELU's slope,
  * conversion to storage, zeros. */
 #pragma once
 
