@@ -50,6 +50,7 @@ def drawn():
     settings = {"hidden_size": heads * 2 * random.choice([1, 3, 8, 16, 20]), "num_attention_heads": heads,
                 "num_hidden_layers": layers, "intermediate_size": random.randint(3, 90),
                 "hidden_activation": random.choice(["gelu", "gelu_pytorch_tanh", "silu"]),
+                "classifier_pooling": random.choice(["cls", "mean"]),
                 "local_attention": random.randint(1, 60), "norm_eps": random.choice([1e-12, 1e-5, 1e-2]),
                 **{key: random.random() < 0.5 for key in ("norm_bias", "attention_bias", "mlp_bias", "classifier_bias",
                                                           "decoder_bias")}}
@@ -96,18 +97,24 @@ def fill_masks(source, to, settings):
     assert most < 1e-5
 
 
-def classes(source, to, settings):
-    tokenizer, model = make("ForSequenceClassification", settings, source, to, num_labels=3)
+def same_classes(directory, tokenizer, model, what):
+    """The probabilities that predict gives a model's classes are those of transformers' model."""
     texts = ["The town is old.", "Rivers.", "The city was new and large, and people came. " * 5]
-    with open(to.parent / "in.csv", "w", newline="") as file:
+    with open(directory.parent / "in.csv", "w", newline="") as file:
         csv.writer(file).writerows([["text"], *([text] for text in texts)])
-    run("dstrain", "predict", to, to.parent / "in.csv", "--force", "--out", to.parent / "out.csv")
+    run("dstrain", "predict", directory, directory.parent / "in.csv", "--seq", 96, "--force", "--out",
+        directory.parent / "out.csv")
     with torch.no_grad():
-        theirs = [model(**tokenizer(text, return_tensors="pt")).logits[0].softmax(-1) for text in texts]
-    ours = list(csv.DictReader(open(to.parent / "out.csv", newline="")))
+        theirs = [model(**tokenizer(text, truncation=True, max_length=96, return_tensors="pt")).logits[0].softmax(-1)
+                  for text in texts]
+    ours = list(csv.DictReader(open(directory.parent / "out.csv", newline="")))
     most = max(abs(float(row["probability"]) - one.max().item()) for row, one in zip(ours, theirs, strict=True))
-    print(f"predict, {settings}: {most:.1g}", flush=True)
+    print(f"predict, {what}: {most:.1g}", flush=True)
     assert most < 1e-5
+
+
+def classes(source, to, settings):
+    same_classes(to, *make("ForSequenceClassification", settings, source, to, num_labels=3), settings)
 
 
 def tags(source, to, settings):
@@ -137,17 +144,21 @@ def exports(scratch, source):
                  for i in range(8)]
     (scratch / "train.json").write_text(json.dumps({"version": "1.1", "data": [
         {"title": "t", "paragraphs": [{"context": "The town is old.", "qas": questions}]}]}))
+    make("ForMaskedLM", {"classifier_pooling": "mean"}, source, scratch / "pooled")
     for verb, train, kind in (("classify", "train.csv", "ForSequenceClassification"),
                               ("tag", "train.conll", "ForTokenClassification"),
                               ("squad", "train.json", "ForQuestionAnswering")):
         out, exported = scratch / verb, scratch / f"{verb}-export"
-        run("dstrain", verb, "--init", source, "--train", scratch / train, "--dev", scratch / train, "--steps", 2,
-            "--seq", 96, "--out", out)
+        run("dstrain", verb, "--init", scratch / "pooled", "--train", scratch / train, "--dev", scratch / train,
+            "--steps", 2, "--seq", 96, "--out", out)
         run("dstrain", "export", out, "--out", exported)
         model, info = getattr(transformers, "ModernBert" + kind).from_pretrained(exported, output_loading_info=True)
         assert model.config.architectures == ["ModernBert" + kind], model.config.architectures
         assert not any(info[key] for key in ("missing_keys", "unexpected_keys", "mismatched_keys")), info
+        assert model.config.classifier_pooling == "mean"
         print(f"{verb}: {len(model.state_dict())} tensors", flush=True)
+        if verb == "classify":
+            same_classes(exported, AutoTokenizer.from_pretrained(exported), model.eval(), "an export with means")
 
 
 with tempfile.TemporaryDirectory(prefix="modern.") as folder:
@@ -166,7 +177,7 @@ with tempfile.TemporaryDirectory(prefix="modern.") as folder:
     run("dstrain", "export", scratch / "run", "--out", scratch / "source")
     for one in [*FIXED, *(drawn() for _ in range(RANDOM))]:
         fill_masks(scratch / "source", scratch / "model", one)
-    for one in [{}, FIXED[3], drawn()]:
+    for one in [{}, {"classifier_pooling": "mean"}, {**FIXED[3], "classifier_pooling": "mean"}, drawn()]:
         classes(scratch / "source", scratch / "model", one)
         tags(scratch / "source", scratch / "model", one)
     exports(scratch, scratch / "source")

@@ -94,6 +94,8 @@ struct ops_facts {
     OP(attention_backward)                                                                                             \
     OP(gather)                                                                                                         \
     OP(scatter)                                                                                                        \
+    OP(sequence_mean)                                                                                                  \
+    OP(sequence_mean_backward)                                                                                         \
     OP(tanh_rows)                                                                                                      \
     OP(tanh_backward)                                                                                                  \
     OP(gelu_backward)                                                                                                  \

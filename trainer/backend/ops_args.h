@@ -226,6 +226,26 @@ struct scatter_args {
     int32_t hidden;
 };
 
+/* y [row] = the mean of the rows of x of one sequence: that of token row index[row]. */
+struct sequence_mean_args {
+    void *y;                   /* [rows, hidden] storage */
+    const void *x;             /* [T, hidden] storage */
+    const struct batch *batch; /* of the T rows */
+    const int32_t *index;      /* [rows.live], all of different sequences */
+    struct rows rows;
+    int32_t hidden;
+};
+
+/* dx += dy / rows of the sequence, for each row of the sequence. */
+struct sequence_mean_backward_args {
+    void *dx;       /* as x */
+    const void *dy; /* as y */
+    const struct batch *batch;
+    const int32_t *index; /* as in sequence_mean */
+    struct rows rows;
+    int32_t hidden;
+};
+
 /* x = tanh(x), in place. */
 struct tanh_rows_args {
     void *x; /* [rows, columns] storage */

@@ -1,5 +1,5 @@
-/* Work on whole rows and on flat numbers: picking and adding rows, tanh, gated units, rotary positions, GELU's slope,
- * conversion to storage, zeros. */
+/* Work on whole rows and on flat numbers: picking and adding rows, means of sequences, tanh, gated units, rotary
+ * positions, GELU's slope, conversion to storage, zeros. */
 #pragma once
 
 #include "trainer/cpu/functions.h"
@@ -7,6 +7,7 @@
 
 #define CONVERT_BLOCK 65536             /* numbers of one task */
 #define CLEAR_BLOCK   ((size_t)1 << 20) /* bytes of one task */
+#define MEAN_COLUMNS  64                /* summed at a time */
 
 static void gather_rows(const void *args, size_t first, size_t end)
 {
@@ -42,6 +43,57 @@ static void scatter_rows(const void *args, size_t first, size_t end)
 static void scatter(struct device *device, const struct scatter_args *args)
 {
     each_rows(device, (size_t)args->rows.live, BLOCK_ROWS, scatter_rows, args);
+}
+
+static void sequence_mean_rows(const void *args, size_t first, size_t end)
+{
+    const struct sequence_mean_args *a = args;
+    const size_t hidden = (size_t)a->hidden;
+    for (size_t row = first; row < end; row++) {
+        storage *y = (storage *)a->y + row * hidden;
+        memset(y, 0, hidden * sizeof *y);
+        if (row >= (size_t)a->rows.live)
+            continue;
+        const int32_t *starts = a->batch->starts + a->batch->sequence_of[a->index[row]];
+        for (size_t at = 0; at < hidden; at += MEAN_COLUMNS) {
+            const size_t count = smaller(hidden - at, MEAN_COLUMNS);
+            double sums[MEAN_COLUMNS] = {0};
+            for (size_t r = (size_t)starts[0]; r < (size_t)starts[1]; r++) {
+                const storage *x = (const storage *)a->x + r * hidden + at;
+                for (size_t i = 0; i < count; i++)
+                    sums[i] += (double)LOAD(x[i]);
+            }
+            for (size_t i = 0; i < count; i++)
+                y[at + i] = STORE((real)(sums[i] / (starts[1] - starts[0])));
+        }
+    }
+}
+
+static void sequence_mean(struct device *device, const struct sequence_mean_args *args)
+{
+    each_rows(device, (size_t)args->rows.total, 1, sequence_mean_rows, args);
+}
+
+static void sequence_mean_backward_rows(const void *args, size_t first, size_t end)
+{
+    const struct sequence_mean_backward_args *a = args;
+    const size_t hidden = (size_t)a->hidden;
+    for (size_t row = first; row < end; row++) {
+        const int32_t *starts = a->batch->starts + a->batch->sequence_of[a->index[row]];
+        const storage *dy = (const storage *)a->dy + row * hidden;
+        const real length = (real)(starts[1] - starts[0]);
+        for (size_t r = (size_t)starts[0]; r < (size_t)starts[1]; r++) {
+            storage *dx = (storage *)a->dx + r * hidden;
+#pragma omp simd
+            for (size_t i = 0; i < hidden; i++)
+                dx[i] = STORE(LOAD(dx[i]) + LOAD(dy[i]) / length);
+        }
+    }
+}
+
+static void sequence_mean_backward(struct device *device, const struct sequence_mean_backward_args *args)
+{
+    each_rows(device, (size_t)args->rows.live, 1, sequence_mean_backward_rows, args);
 }
 
 /* The pooler has one row per sequence, so this tanh is fast enough; tanh(0) = 0 keeps dead rows zero. */

@@ -33,8 +33,8 @@ struct tune_sizes {
 
 /* Bumped with every change of ops.h, ops_args.h, batch.h or this file, so that a module of another version is
  * refused. */
-#define CUDA_INTERFACE (17 + 0x1000 * HEAD_KINDS) /* which is a size in struct batch */
-#define SHARED_BYTES   3108 /* sizes of what is shared, summed below: if it changes, so must CUDA_INTERFACE */
+#define CUDA_INTERFACE (18 + 0x1000 * HEAD_KINDS) /* which is a size in struct batch */
+#define SHARED_BYTES   3220 /* sizes of what is shared, summed below: if it changes, so must CUDA_INTERFACE */
 
 struct cuda_module {
     int interface; /* CUDA_INTERFACE; the first member in every version */

@@ -118,6 +118,18 @@ void rotate(struct device *device, const struct rotate_args *args)
     abort();
 }
 
+void sequence_mean(struct device *device, const struct sequence_mean_args *args)
+{
+    (void)device, (void)args;
+    abort();
+}
+
+void sequence_mean_backward(struct device *device, const struct sequence_mean_backward_args *args)
+{
+    (void)device, (void)args;
+    abort();
+}
+
 void loss(struct device *device, const struct loss_args *args)
 {
     KERNEL(loss, args->rows, args->columns, args->vocabulary);

@@ -157,6 +157,17 @@ static struct work scatter_work(const struct timings *timings, const struct scat
     return (struct work){.bytes = stored_bytes(timings, 3.0 * args->rows.live * args->hidden)};
 }
 
+static struct work sequence_mean_work(const struct timings *timings, const struct sequence_mean_args *args)
+{
+    return (struct work){.bytes = stored_bytes(timings, 1.0 * args->batch->tokens * args->hidden)};
+}
+
+static struct work sequence_mean_backward_work(const struct timings *timings,
+                                               const struct sequence_mean_backward_args *args)
+{
+    return (struct work){.bytes = stored_bytes(timings, 2.0 * args->batch->tokens * args->hidden)};
+}
+
 static struct work tanh_rows_work(const struct timings *timings, const struct tanh_rows_args *args)
 {
     return (struct work){.bytes = stored_bytes(timings, 2.0 * args->rows.total * args->columns)};

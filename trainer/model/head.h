@@ -15,7 +15,7 @@
  * only for the union of its heads' rows (struct batch's read). */
 enum head_reads {
     READS_MARKED, /* those with labels: some in each sequence, more in longer ones */
-    READS_FIRST,  /* the first of each sequence, [CLS], which has the label */
+    READS_FIRST,  /* the first of each sequence, [CLS], which has the label; with pools_mean the mean of its rows */
     READS_ALL,    /* all rows, whether or not they have labels */
 };
 
@@ -72,6 +72,8 @@ struct head_rows {
 };
 struct head_rows head_rows(enum head_kind head, const struct batch *batch);
 
+/* Whether a head needs every row of the last layer. */
+bool head_reads_all(enum head_kind head, const struct model_config *config);
 /* The number of labels that a head chooses from: the columns of its logits, without the vocabulary's padding. */
 int32_t head_labels(enum head_kind head, const struct model_config *config);
 /* Whether a model has a head whose labels config.json names: one of OF_LABELS. */

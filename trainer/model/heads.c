@@ -16,11 +16,17 @@ struct head_rows head_rows(enum head_kind head, const struct batch *batch)
     return (struct head_rows){{read->live, read->total}, read->index};
 }
 
+bool head_reads_all(enum head_kind head, const struct model_config *config)
+{
+    const enum head_reads reads = head_kinds[head]->reads;
+    return reads == READS_ALL || (reads == READS_FIRST && config->pools_mean);
+}
+
 int32_t read_rows_max(const struct model *model)
 {
     int64_t rows = 0;
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
-        if (model_has(&model->config, h) && head_kinds[h]->reads == READS_ALL)
+        if (model_has(&model->config, h) && head_reads_all(h, &model->config))
             return 0;
         else
             rows += model->budget.head_rows_max[h];

@@ -305,7 +305,7 @@ double model_flops(const struct model_config *config, double length, const doubl
         if (model_has(config, h)) {
             const double rows = head_kinds[h]->reads == READS_ALL ? length : marks[h];
             heads += rows * head_kinds[h]->work(config);
-            read += rows;
+            read += head_reads_all(h, config) ? length : rows;
         }
     if (read > length)
         read = length;

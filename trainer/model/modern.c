@@ -113,7 +113,7 @@ static int take_flags(const char *path, const json_t *json, struct model_config 
     return 0;
 }
 
-/* Dropout, a decoder of its own, and classes of the mean of all rows would change the mathematics. */
+/* Dropout and a decoder of its own would change the mathematics. */
 static int refuse_others(const char *path, const json_t *json, struct error *err)
 {
     static const char *const dropouts[] = {"attention_dropout", "embedding_dropout", "mlp_dropout"};
@@ -122,11 +122,15 @@ static int refuse_others(const char *path, const json_t *json, struct error *err
             return unsupported(path, dropouts[i], err);
     if (json_is_false(json_object_get(json, "tie_word_embeddings")))
         return unsupported(path, "tie_word_embeddings", err);
-    const char *class = json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
-    const char *pooling = json_string_value(json_object_get(json, "classifier_pooling"));
-    if (class && strcmp(class, "ModernBertForSequenceClassification") == 0 && pooling && strcmp(pooling, "cls") != 0)
-        return unsupported(path, "classifier_pooling", err);
     return 0;
+}
+
+static int take_pooling(const char *path, const json_t *json, struct model_config *config, struct error *err)
+{
+    const json_t *value = json_object_get(json, "classifier_pooling");
+    const char *name = value ? json_string_value(value) : "cls";
+    config->pools_mean = name && strcmp(name, "mean") == 0;
+    return name && (config->pools_mean || strcmp(name, "cls") == 0) ? 0 : unsupported(path, "classifier_pooling", err);
 }
 
 static const char *const layer_kinds[] = {"sliding_attention", "full_attention"};
@@ -183,6 +187,7 @@ static int modern_take(const char *path, const json_t *json, struct model_config
         return unsupported(path, "num_hidden_layers", err);
     TRY(take_flags(path, json, config, err));
     TRY(refuse_others(path, json, err));
+    TRY(take_pooling(path, json, config, err));
     TRY(take_layers(path, json, config, err));
     TRY(take_theta(path, json, layer_kinds[1], "global_rope_theta", &config->theta_global, err));
     TRY(take_theta(path, json, layer_kinds[0], "local_rope_theta", &config->theta_local, err));
@@ -214,7 +219,7 @@ static void modern_add(json_t *json, const struct model_config *config)
     for (size_t i = 0; i < FLAGS; i++)
         json_object_set_new(json, flags[i].name, json_boolean(!(config->lacks >> flags[i].optional & 1)));
     json_object_set_new(json, "tie_word_embeddings", json_true());
-    json_object_set_new(json, "classifier_pooling", json_string("cls"));
+    json_object_set_new(json, "classifier_pooling", json_string(config->pools_mean ? "mean" : "cls"));
 }
 
 static const struct name_rule names[] = {

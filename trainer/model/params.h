@@ -53,6 +53,7 @@ struct model_config {
     const char *const *label_names; /* [labels] as in config.json (label_names.h); NULL: LABEL_0, LABEL_1, … */
     const float *label_weights;     /* [labels] of classes in the loss, the task's; NULL: each counts 1. Not stored */
     bool several;                   /* a text may have several of the labels, or none */
+    bool pools_mean;                /* a text's class is read from the mean of its rows, not from the first */
     char tuned_for[16];             /* finetuning_task in config.json, as "sst-2"; empty: not known */
     double norm_epsilon;            /* of every LayerNorm */
     double initializer_range;       /* standard deviation of initial weights */

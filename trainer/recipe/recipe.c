@@ -270,15 +270,15 @@ uint64_t recipe_parts(const struct recipe *recipe)
     return recipe->part > 0 ? (recipe->batch + recipe->part - 1) / recipe->part : 0;
 }
 
-struct pack_limits recipe_limits(uint32_t micro_batch, uint32_t batch, const struct sequence_room *room)
+struct pack_limits recipe_limits(const struct recipe *recipe, uint32_t micro_batch, const struct sequence_room *room)
 {
     const uint32_t tokens = micro_batch * room->length; /* both are bounded, by the option table and by the source */
-    const uint32_t sequences = batch < tokens ? batch : tokens;
+    const uint32_t sequences = recipe->batch < tokens ? recipe->batch : tokens;
     assert(micro_batch > 0 && tokens / micro_batch == room->length && tokens <= INT32_MAX);
     struct pack_limits limits = {.tokens = (int32_t)tokens, .sequences = (int32_t)sequences};
     for (enum head_kind h = 0; h < HEAD_KINDS; h++) {
         limits.marks[h] = (int32_t)((head_kinds[h]->reads == READS_MARKED ? micro_batch : sequences) * room->marks[h]);
-        limits.reads_all = limits.reads_all || (head_kinds[h]->reads == READS_ALL && room->marks[h] > 0);
+        limits.reads_all = limits.reads_all || (head_reads_all(h, &recipe->config) && room->marks[h] > 0);
     }
     return limits;
 }

@@ -87,5 +87,5 @@ uint32_t recipe_micro_batch(uint64_t asked, uint32_t batch, uint32_t seq);
 uint64_t recipe_samples(const struct recipe *recipe, uint64_t step);
 /* The parts of a batch; 0 without --same-bits. */
 uint64_t recipe_parts(const struct recipe *recipe);
-/* The limits of live rows for micro-batches of that many full sequences. */
-struct pack_limits recipe_limits(uint32_t micro_batch, uint32_t batch, const struct sequence_room *room);
+/* The limits of live rows for micro-batches of so many full sequences of `room`. */
+struct pack_limits recipe_limits(const struct recipe *recipe, uint32_t micro_batch, const struct sequence_room *room);

@@ -123,7 +123,7 @@ int engine_open(struct engine *e, enum precision precision, const char *tune, st
     TRY(open_backend(e, &options, tune, err));
     e->micro_batch = plan_micro_batch(e);
     assert(e->micro_batch > 0 && e->micro_batch <= e->recipe->batch);
-    e->limits = recipe_limits(e->micro_batch, e->recipe->batch, &e->task->samples.room);
+    e->limits = recipe_limits(e->recipe, e->micro_batch, &e->task->samples.room);
     if (e->recipe->part > 0)
         e->limits.sequences = (int32_t)e->recipe->part; /* a part has that many samples even if they are short */
     e->limits.shapes = e->ops->wave_rows > 0 ? PACK_SHAPES : 0;

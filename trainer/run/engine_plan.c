@@ -84,7 +84,7 @@ uint64_t engine_bytes(const struct engine *e, enum engine_memory kind)
 /* The same with micro-batches of `micro` sequences. */
 static uint64_t bytes_with(const struct engine *e, uint32_t micro, enum engine_memory kind)
 {
-    const struct pack_limits limits = recipe_limits(micro, e->recipe->batch, &e->task->samples.room);
+    const struct pack_limits limits = recipe_limits(e->recipe, micro, &e->task->samples.room);
     return bytes_of(e, &limits, kind);
 }
 

@@ -848,6 +848,26 @@ static void row_work(void)
          .hidden = (int32_t)hidden);
     assert_true(error_of(&dy) == 0); /* twice a number is exact */
 
+    const struct head_batch *each = &batch.heads[HEAD_NEXT];
+    const struct rows sequences = {each->live, each->total};
+    struct array means = array_of((size_t)sequences.total * hidden, small);
+    struct array below = random_array((size_t)sequences.live * hidden, (size_t)sequences.total * hidden, small, 1);
+    for (size_t r = 0; r < live; r++)
+        for (size_t i = 0; i < hidden; i++) {
+            const size_t s = (size_t)batch.sequence_of[r], at = s * hidden + i;
+            const double length = batch.starts[s + 1] - batch.starts[s];
+            means.values[at] += dy.values[r * hidden + i] / length;
+            y.values[r * hidden + i] += below.values[at] / length;
+        }
+    CALL(ops, sequence_mean, .y = means.memory, .x = dy.memory, .batch = &batch, .index = each->index,
+         .rows = sequences, .hidden = (int32_t)hidden);
+    assert_close(&means, 1, "sequence_mean");
+    assert_zero_from(&means, (size_t)sequences.live * hidden, "a dead row of sequence_mean");
+    CALL(ops, sequence_mean_backward, .dx = y.memory, .dy = below.memory, .batch = &batch, .index = each->index,
+         .rows = sequences, .hidden = (int32_t)hidden);
+    assert_close(&y, 2, "sequence_mean_backward");
+    assert_zero_from(&y, live * hidden, "a dead row of sequence_mean_backward");
+
     struct array slopes = random_array((size_t)masked.live * hidden, (size_t)masked.total * hidden, small, 1);
     for (size_t i = 0; i < picked.count; i++)
         picked.values[i] = tanh(picked.values[i]);
@@ -857,8 +877,8 @@ static void row_work(void)
         slopes.values[i] *= 1 - pow(get(picked.memory, small, i), 2);
     CALL(ops, tanh_backward, .dy = slopes.memory, .y = picked.memory, .rows = masked, .columns = (int32_t)hidden);
     assert_close(&slopes, 1, "tanh_backward");
-    struct array *all[] = {&y,         &dy,        &picked,       &slopes,       &tables[0],
-                           &tables[1], &tables[2], &gradients[0], &gradients[1], &gradients[2]};
+    struct array *all[] = {&y,         &dy,        &picked,    &slopes,       &means,        &below,
+                           &tables[0], &tables[1], &tables[2], &gradients[0], &gradients[1], &gradients[2]};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         release(all[i]);
     made_batch_release(&batch);

@@ -159,6 +159,25 @@ TEST_WITH(modern_configs_are_read_in_both_spellings, tiny_enter, tiny_tear_down)
     mem_free(path);
 }
 
+/* Of any model, as a fine-tuning of it goes on with its pooling. */
+TEST_WITH(modern_configs_keep_their_pooling, tiny_enter, tiny_tear_down)
+{
+    static const char *const poolings[] = {"cls", "mean"};
+    char *path = path_join(*state, CONFIG_NAME), text[64];
+    struct model_config config;
+    for (int i = 0; i < 2; i++) {
+        snprintf(text, sizeof text, "\"classifier_pooling\": \"%s\"", poolings[i]);
+        assert_ok(read_modern(path, text, &config));
+        json_t *json = config_json(&config, 0);
+        EXPECT(config.pools_mean == (i == 1), "%s is read as %d", poolings[i], config.pools_mean);
+        assert_string_equal(json_string_value(json_object_get(json, "classifier_pooling")), poolings[i]);
+        json_decref(json);
+    }
+    assert_ok(read_modern(path, "", &config));
+    assert_false(config.pools_mean);
+    mem_free(path);
+}
+
 TEST_WITH(other_modern_configs_are_refused_by_their_key, tiny_enter, tiny_tear_down)
 {
     static const struct {
@@ -180,8 +199,9 @@ TEST_WITH(other_modern_configs_are_refused_by_their_key, tiny_enter, tiny_tear_d
         {"norm_bias", "\"norm_bias\": 1"},
         {"hidden_activation", "\"hidden_activation\": \"relu\""},
         {"classifier_activation", "\"classifier_activation\": \"silu\""},
-        {"classifier_pooling",
-         "\"classifier_pooling\": \"mean\", \"architectures\": [\"ModernBertForSequenceClassification\"]"},
+        {"classifier_pooling", "\"classifier_pooling\": \"max\""},
+        {"classifier_pooling", "\"classifier_pooling\": true"},
+        {"classifier_pooling", "\"classifier_pooling\": null"},
     };
     char *path = path_join(*state, CONFIG_NAME);
     struct model_config config;

@@ -189,7 +189,7 @@ TEST(gradients_are_slopes_without_next_head_and_with_erf_gelu)
 }
 
 /* Every head of fine-tuned models, of models with a pooler and of those that transform; also with weights of labels,
- * with labels of which several are right, and with one label where that is a number. */
+ * with labels of which several are right, with the mean of a text's rows, and with one label where that is a number. */
 TEST(gradients_of_heads_are_slopes)
 {
     for (enum head_kind h = 0; h < 2 * HEAD_KINDS; h++) {
@@ -208,6 +208,8 @@ TEST(gradients_of_heads_are_slopes)
             other.label_weights = weights;
             check_slopes(&other, ENTRIES / 3);
             other.several = true;
+            check_slopes(&other, ENTRIES / 3);
+            other.pools_mean = true;
             check_slopes(&other, ENTRIES / 3);
         }
         config.labels = 1;

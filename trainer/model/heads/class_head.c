@@ -1,6 +1,6 @@
 /* The class of a sequence, several classes, or with one class a number (Devlin et al. 2019, 4.1): logits =
  * dropout(tanh(x W_p)) W_c for the first row x of each sequence; in models that transform, its transform instead of
- * tanh(x W_p). */
+ * tanh(x W_p), and with pools_mean the mean of the sequence's rows as x. */
 #include "trainer/model/heads/head_parts.h"
 
 #define TENSOR(place) params_head(&model->table, HEAD_CLASS, place)

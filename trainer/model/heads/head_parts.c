@@ -51,8 +51,12 @@ void pool(struct model *model, const struct batch *batch, enum head_kind head, s
     const struct rows rows = head_rows(head, batch).rows;
     const int32_t hidden = model->config.hidden;
     assert(head_kinds[head]->reads == READS_FIRST);
-    CALL(ops, gather, .y = BUFFER(POOLER_FIRST), .x = model_hidden(model), .index = batch->heads[head].index,
-         .rows = rows, .hidden = hidden);
+    if (model->config.pools_mean)
+        CALL(ops, sequence_mean, .y = BUFFER(POOLER_FIRST), .x = model_hidden(model), .batch = batch,
+             .index = batch->heads[head].index, .rows = rows, .hidden = hidden);
+    else
+        CALL(ops, gather, .y = BUFFER(POOLER_FIRST), .x = model_hidden(model), .index = batch->heads[head].index,
+             .rows = rows, .hidden = hidden);
     if (!TENSOR(pooler + POOLER_WEIGHT)) {
         transform(model, head, BUFFER(POOLER_FIRST), rows);
         return;
@@ -78,8 +82,12 @@ void pool_backward(struct model *model, const struct batch *batch, enum head_kin
         CALL(ops, linear_backward_input, .dx = BUFFER(POOLER_FIRST), .dy = gradient,
              .w = weight_of(model, TENSOR(pooler + POOLER_WEIGHT)), .rows = rows, .out = hidden, .in = hidden);
     }
-    CALL(ops, scatter, .y = output_gradient(model, batch), .x = BUFFER(POOLER_FIRST), .index = batch->heads[head].index,
-         .rows = rows, .hidden = hidden);
+    if (model->config.pools_mean)
+        CALL(ops, sequence_mean_backward, .dx = output_gradient(model, batch), .dy = BUFFER(POOLER_FIRST),
+             .batch = batch, .index = batch->heads[head].index, .rows = rows, .hidden = hidden);
+    else
+        CALL(ops, scatter, .y = output_gradient(model, batch), .x = BUFFER(POOLER_FIRST),
+             .index = batch->heads[head].index, .rows = rows, .hidden = hidden);
 }
 
 void output_forward(struct model *model, const struct output *o)

@@ -34,8 +34,9 @@ void transform_backward(struct model *model, enum head_kind head, const void *x,
                         void *dx, bool adds);
 
 /* The pooler, tanh(x W_p + b) for the first row x of each sequence, or where the model lacks it the transform of x.
- * Heads that begin with it have these tensors after those of a transform, or (the next head) first, and these buffers.
- * As its tensors have one name each, a model has only one of them. */
+ * With pools_mean x is the mean of the sequence. Heads that begin with it have these tensors after those of a
+ * transform, or (the next head) first, and these buffers. As its tensors have one name each, a model has only one of
+ * them. */
 enum { POOLER_WEIGHT, POOLER_BIAS, POOLER_TENSORS };
 #define POOLER_TENSOR_ROWS(of_begin)                                                                                   \
     MATRIX("bert.pooler.dense.weight", OF_HIDDEN, OF_HIDDEN, .begin = of_begin),                                       \
