@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # labels: long
 """ModernBERTs that transformers made against dstrain: models of fixed and of ten random configurations (the seed is
-printed) guess the same in fill-mask; random models with each head of fine-tuning give the same to predict; an export
-loads without a missing or an unexpected tensor.
+printed) guess the same in fill-mask; random models with each head of fine-tuning give the same to predict, and others
+to score and embed; an export loads without a missing or an unexpected tensor, and has the losses of eval after glue and
+the logits of answers.
 
 modern_like_hf.py BUILD [SEED]: needs torch and transformers; exit 77 without. TUNE_PYTHON names a Python that has
 them."""
@@ -161,6 +162,104 @@ def exports(scratch, source):
             same_classes(exported, AutoTokenizer.from_pretrained(exported), model.eval(), "an export with means")
 
 
+def scores(source, to, settings):
+    """score: the sum of the logarithms of a sentence's pieces, each masked in turn."""
+    tokenizer, model = make("ForMaskedLM", settings, source, to)
+    pairs = [{"good": "The town is old.", "bad": "The town are old."},
+             {"good": "People came to the new city " * 3, "bad": "naïve 東京 and the river"}]
+    (to.parent / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    run("dstrain", "score", to, to.parent / "pairs.jsonl", "--details", to.parent / "details", "--force")
+    ours = [json.loads(line) for line in open(to.parent / "details", encoding="utf-8")]
+    most = 0.0
+    for pair, line in zip(pairs, ours, strict=True):
+        for key in pair:
+            ids = tokenizer(pair[key], return_tensors="pt").input_ids[0]
+            at = torch.arange(len(ids) - 2)
+            rows = ids.repeat(len(at), 1)
+            rows[at, at + 1] = tokenizer.mask_token_id
+            with torch.no_grad():
+                logs = model(input_ids=rows).logits[at, at + 1].log_softmax(-1)[at, ids[1:-1]]
+            most = max(most, abs(logs.double().sum().item() - line[key]))
+    print(f"score, {settings}: {most:.1g}", flush=True)
+    assert most < 1e-4
+
+
+def vectors(source, to, settings):
+    tokenizer, model = make("ForMaskedLM", settings, source, to)
+    texts = ["The river flows past the old mill.", "Stones.", "The city was new and large. " * 8]
+    (to.parent / "texts").write_text("\n".join(texts) + "\n")
+    with torch.no_grad():
+        hidden = [model.model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0] for text in texts]
+    for pooling, theirs in (("mean", [h.mean(0) for h in hidden]), ("cls", [h[0] for h in hidden]),
+                            ("max", [h.max(0)[0] for h in hidden])):
+        run("dstrain", "embed", to, to.parent / "texts", "--pooling", pooling, "--seq", 128, "--force", "--out",
+            to.parent / "v.jsonl")
+        ours = torch.tensor([json.loads(line) for line in open(to.parent / "v.jsonl")])
+        most = (ours - torch.stack(theirs)).abs().max().item()
+        print(f"embed, {pooling}, {settings}: {most:.1g}", flush=True)
+        assert most < 1e-5
+
+
+def glue(scratch, source):
+    """A task with pairs of sentences: eval has the loss and the accuracy of transformers' model on the export."""
+    rows = [[i * 7 % 3 % 2, "The town is old.", f"The {'river city hill'.split()[i % 3]} was new and large."]
+            for i in range(24)]
+    (scratch / "MRPC").mkdir()
+    for part in ("train", "dev"):
+        with open(scratch / "MRPC" / f"{part}.tsv", "w") as file:
+            file.write("Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n")
+            file.writelines(f"{label}\t1\t2\t{a}\t{b}\n" for label, a, b in rows)
+    run("dstrain", "glue", "mrpc", "--init", source, "--data", scratch, "--steps", 3, "--seq", 64, "--precision",
+        "fp32", "--out", scratch / "glue")
+    said = json.loads(run("dstrain", "eval", scratch / "glue", "--json"))
+    run("dstrain", "export", scratch / "glue", "--out", scratch / "glue-export")
+    tokenizer = AutoTokenizer.from_pretrained(scratch / "glue-export")
+    model = transformers.ModernBertForSequenceClassification.from_pretrained(scratch / "glue-export").eval()
+    with torch.no_grad():
+        logits = torch.cat([model(**tokenizer(a, b, return_tensors="pt", return_token_type_ids=False)).logits
+                            for _, a, b in rows])
+    labels = torch.tensor([label for label, _, _ in rows])
+    loss, right = torch.nn.functional.cross_entropy(logits, labels).item(), (logits.argmax(1) == labels).double().mean()
+    print(f"glue, eval: {said['eval_loss']:.6f}, {said['acc']:.3f}; {loss:.6f}, {right:.3f}", flush=True)
+    assert abs(said["eval_loss"] - loss) < 1e-5 and abs(said["acc"] - right) < 1e-9
+
+
+def questions(scratch, source):
+    """The logits of the best answers to questions. The words of a context are pieces, all different, so that each
+    answer is one span."""
+    tokenizer = AutoTokenizer.from_pretrained(source)
+    words = sorted(word for word in tokenizer.get_vocab() if word.isascii() and word.isalpha() and len(word) > 2)
+    paragraphs = []
+    for i in range(8):
+        context = random.sample(words, 30)
+        paragraphs.append({"context": " ".join(context), "qas": [{
+            "id": str(i), "question": f"What is {words[i]}?",
+            "answers": [{"text": context[5], "answer_start": len(" ".join(context[:5])) + 1}]}]})
+    (scratch / "questions.json").write_text(json.dumps({"version": "1.1", "data": [{"title": "t",
+                                                                                     "paragraphs": paragraphs}]}))
+    run("dstrain", "squad", "--init", source, "--train", scratch / "questions.json", "--dev",
+        scratch / "questions.json", "--steps", 3, "--seq", 96, "--precision", "fp32", "--out", scratch / "asked")
+    run("dstrain", "export", scratch / "asked", "--out", scratch / "asked-export")
+    model = transformers.ModernBertForQuestionAnswering.from_pretrained(scratch / "asked-export").eval()
+    ours = json.loads((scratch / "asked/nbest_predictions.json").read_text())
+    most, count = 0.0, 0
+    for paragraph in paragraphs:
+        qa, context = paragraph["qas"][0], paragraph["context"]
+        features = tokenizer(qa["question"], context, return_tensors="pt", return_token_type_ids=False)
+        with torch.no_grad():
+            logits = model(**features)
+        begin = features.input_ids[0].tolist().index(tokenizer.sep_token_id) + 1
+        for answer in ours[qa["id"]]:
+            found = answer["text"].split()
+            first = begin + context.split().index(found[0])
+            assert " ".join(found) in context
+            theirs = logits.start_logits[0, first].item(), logits.end_logits[0, first + len(found) - 1].item()
+            most = max(most, abs(theirs[0] - answer["start_logit"]), abs(theirs[1] - answer["end_logit"]))
+            count += 1
+    print(f"squad: {count} answers, logits within {most:.1g}", flush=True)
+    assert most < 1e-5 and count >= 8 * 10
+
+
 with tempfile.TemporaryDirectory(prefix="modern.") as folder:
     print(f"seed {SEED}")
     random.seed(SEED)
@@ -180,4 +279,8 @@ with tempfile.TemporaryDirectory(prefix="modern.") as folder:
     for one in [{}, {"classifier_pooling": "mean"}, {**FIXED[3], "classifier_pooling": "mean"}, drawn()]:
         classes(scratch / "source", scratch / "model", one)
         tags(scratch / "source", scratch / "model", one)
+        scores(scratch / "source", scratch / "model", one)
+        vectors(scratch / "source", scratch / "model", one)
     exports(scratch, scratch / "source")
+    glue(scratch, scratch / "pooled")
+    questions(scratch, scratch / "pooled")
