@@ -3,11 +3,15 @@
  * tests/golden/modern.json has losses and gradients of transformers' ModernBertForMaskedLM (version in the file), where
  * angles, rotations, softmax and loss were computed in double too. Weights, inputs and the probe vectors are made here
  * by the same formulas, whose numbers are exact in float. A gradient is given by its norm and its product with a probe
- * vector; a norm alone would not see that elements have changed places. */
+ * vector; a norm alone would not see that elements have changed places. gradient_error is what torch loses in float32
+ * (sdpa, on a processor): the norm of all gradients' differences from those in double with angles in float32, divided
+ * by the norm of the gradients. */
 #include "base/json.h"
+#include "base/json_write.h"
 #include "reference/step.h"
 #include "tests/trainer/made.h"
 #include "tests/unit.h"
+#include "trainer/model/config.h"
 #include "trainer/optim/optimizer.h"
 
 #define TENSORS_MAX 128
@@ -192,6 +196,117 @@ TEST(reference_is_transformers_modern_bert)
 }
 
 /* ---- our models ---- */
+
+static struct model_config golden_config(const json_t *golden, const json_t *entry)
+{
+    char path[] = "/tmp/modern-XXXXXX";
+    struct error err;
+    struct model_config config;
+    json_t *json = json_copy(json_object_get(golden, "base"));
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    json_object_update(json, json_object_get(entry, "settings"));
+    json_object_set_new(json, "model_type", json_string("modernbert"));
+    assert_int_equal(json_file_write(path, json, &err), 0);
+    assert_int_equal(config_read(path, &config, &err), 0);
+    json_decref(json);
+    unlink(path);
+    return config;
+}
+
+/* The tokens as a batch; its rows as made_batch places them. */
+static struct batch batch_of(const struct tokens *tokens, int32_t vocabulary)
+{
+    int32_t lengths[8];
+    for (int s = 0; s < tokens->sequences; s++)
+        lengths[s] = tokens->starts[s + 1] - tokens->starts[s];
+    struct batch batch = made_batch(&(struct made_source){1, vocabulary, 0}, lengths, 0, tokens->sequences);
+    struct head_batch *masked = &batch.heads[HEAD_MASKED];
+    memcpy(batch.ids, tokens->ids, (size_t)batch.tokens * sizeof *batch.ids);
+    memcpy(masked->index, tokens->masked_at, (size_t)tokens->masked * sizeof *masked->index);
+    memcpy(masked->labels, tokens->masked_ids, (size_t)tokens->masked * sizeof *masked->labels);
+    masked->live = tokens->masked;
+    masked->total = made_rounded(masked->live);
+    return batch;
+}
+
+/* Sets our parameters to the tensors that were drawn, of which one may be several of ours. */
+static void fill_drawn(const struct params *params, float *values)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < params->count; i++) {
+        char theirs[128];
+        layout_name(params->layout, params->task_heads, params->items[i].name, theirs, sizeof theirs);
+        for (size_t j = 0; j < drawn_count && params->items[i].parts > 0; j++)
+            if (strcmp(drawn[j].name, theirs) == 0) {
+                for (size_t k = 0; k < drawn[j].count; k++)
+                    values[params->items[i].offset + k] = (float)drawn[j].value[k];
+                found++;
+            }
+    }
+    assert_int_equal(found, drawn_count);
+}
+
+/* The error of all gradients, relative to their norm. */
+static double drawn_error(const struct params *params, const float *gradients)
+{
+    double error = 0, square = 0;
+    for (size_t i = 0; i < params->count; i++) {
+        char theirs[128];
+        layout_name(params->layout, params->task_heads, params->items[i].name, theirs, sizeof theirs);
+        for (size_t j = 0; j < drawn_count && params->items[i].parts > 0; j++)
+            for (size_t k = 0; k < drawn[j].count && strcmp(drawn[j].name, theirs) == 0; k++) {
+                error += pow((double)gradients[params->items[i].offset + k] - drawn[j].gradient[k], 2);
+                square += pow(drawn[j].gradient[k], 2);
+            }
+    }
+    return sqrt(error / square);
+}
+
+static void check_float(const char *name, const json_t *golden, const json_t *entry)
+{
+    bool is_global[16];
+    struct shape shape = modern_shape(golden, entry, is_global);
+    const struct model_config config = golden_config(golden, entry);
+    const struct tokens tokens = make_tokens(json_object_get(entry, "lengths"), shape.vocabulary);
+    const struct tensors tensors = {draw, json_object_get(entry, "gradients")};
+    const double most = 3 * json_real_value(json_object_get(entry, "gradient_error"));
+    struct batch batch = batch_of(&tokens, shape.vocabulary);
+    const struct model_budget budget = made_budget(&batch);
+    assert_true(most > 0);
+    shape.float_angles = true;
+    step_loss(&shape, &tokens, &tensors);
+    for (int level = (int)cpu_level(); level >= CPU_BASE; level--) {
+        struct ops *ops = made_ops(PRECISION_FP32, (enum cpu_level)level, 1);
+        struct model *model = model_open(&config, ops, &budget);
+        const struct step_settings settings = made_step(1, 1, &batch, 1);
+        struct model_metrics metrics = {0};
+        fill_drawn(model_table(model), model_params(model));
+        model_refresh(model);
+        model_begin_step(model, &settings);
+        model_forward_backward(model, &batch, NULL, &metrics);
+        const double error = drawn_error(model_table(model), model_gradients(model));
+        if (!(error < most))
+            fail_msg("%s, level %d: the gradients' error is %.3g, torch's is %.3g", name, level, error, most / 3);
+        model_close(model);
+        ops->close(ops);
+    }
+    made_batch_release(&batch);
+    forget_drawn();
+}
+
+/* All golden models but the one with a decoder of its own, which config_read refuses. */
+TEST(gradients_in_fp32_are_as_good_as_torchs)
+{
+    struct error err;
+    json_t *golden, *entry;
+    const char *name;
+    assert_int_equal(json_read(SOURCE_DIR "/tests/golden/modern.json", 1u << 20, ERR_INPUT, &golden, &err), 0);
+    json_object_foreach(json_object_get(golden, "cases"), name, entry) if (strcmp(name, "untied") != 0)
+        check_float(name, golden, entry);
+    json_decref(golden);
+}
 
 struct ours {
     const struct params *params;
