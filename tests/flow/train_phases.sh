@@ -64,4 +64,39 @@ expect_exit 2 "${train[@]}" --set rope_theta=160000 --out bert
 expect_words "rope_theta: the model has no rotary positions"
 expect_exit 2 "${first[@]}" --set rope_theta=0 --out zero
 expect_words rope_theta
+case_begin "a phase with samples longer than the model's: rotary positions need no table"
+sed 's/"max_position_embeddings": 8192/"max_position_embeddings": 64/' modern.json >modern-64.json
+expect_exit 0 "${first[@]/modern.json/modern-64.json}" --out short-64
+expect_exit 5 "${first[@]/modern.json/modern-64.json}" --seq 8192 --out wrong # of a config.json that says 64
+expect_words "--seq 8192 is above the model's 64 positions"
+expect_exit 0 "$dstrain" export short-64 --out exported-64
+expect_equal "the first tokenizer" "$(json exported-64/tokenizer_config.json 'o["model_max_length"]')" 64
+longer=("${long[@]/short/exported-64}")
+expect_exit 0 "${longer[@]}" --out longer
+expect_equal "positions" "$(json longer/run.json 'o["identity"]["positions"], o["identity"]["seq"]')" "(8192, 8192)"
+expect_equal "in config.json" "$(json longer/$last/config.json 'o["max_position_embeddings"]')" 8192
+expect_exit 75 "${longer[@]}" --out longer-2 --stop-after 1
+expect_exit 0 "${longer[@]}" --out longer-2
+expect_same_checkpoint "stopped" longer longer-2
+expect_exit 0 "$dstrain" verify longer --replay
+expect_exit 0 "${longer[@]}" --out longer-3 --processes 2
+compared "two processes" 1e-5 longer longer-3 $last
+# With as many positions from the start the weights are the same.
+sed 's/: 64,/: 8192,/' exported-64/config.json >config.json
+cp -r exported-64 exported-8192 && mv config.json exported-8192/config.json
+expect_exit 0 "${long[@]/short/exported-8192}" --out as-long
+cmp longer/$last/model.safetensors as-long/$last/model.safetensors || complain "other weights"
+expect_exit 0 "$dstrain" export longer --out longer-hf
+expect_equal "the tokenizer" "$(json longer-hf/tokenizer_config.json 'o["model_max_length"]')" 8192
+for ((i = 0; i < 40; i++)); do
+    echo "the river flows near the old town and the hill stands over the water,$((i % 2))"
+done >rows
+(echo text,label && cat rows) >train.csv
+tuned=("$dstrain" classify --train train.csv --dev train.csv --steps 2 --threads 1)
+expect_exit 0 "${tuned[@]}" --init exported-64 --seq 128 --out classes
+expect_equal "of classes" "$(json classes/run.json 'o["identity"]["positions"]')" 128
+expect_exit 0 "$dstrain" predict classes train.csv --seq 128 --out answers.csv
+expect_exit 0 "${train[@]}" --out bert
+expect_exit 5 "${tuned[@]}" --init bert --seq 128 --out wrong
+expect_words "--seq 128 is above the model's 64 positions"
 flow_end

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/file.h"
+#include "base/json_write.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
@@ -168,7 +169,20 @@ static int take_file(const char *directory, const char *name, struct buf *out, s
     return result;
 }
 
-int text_keep(const char *directory, struct tokenizer_files *files, struct error *err)
+static void raise_length(uint32_t length, struct buf *config)
+{
+    json_t *json = json_loadb(config->data, config->size, 0, NULL);
+    const json_t *most = json_object_get(json, "model_max_length");
+    if (json_is_integer(most) && json_integer_value(most) < (json_int_t)length) {
+        json_object_set_new(json, "model_max_length", json_integer(length));
+        config->size = 0;
+        json_add_text(json, JSON_INDENT(2), config);
+        buf_add_byte(config, '\n');
+    }
+    json_decref(json);
+}
+
+int text_keep(const char *directory, uint32_t length, struct tokenizer_files *files, struct error *err)
 {
     char *path = path_join(directory, "tokenizer.json");
     int result = 0;
@@ -176,6 +190,8 @@ int text_keep(const char *directory, struct tokenizer_files *files, struct error
         result = take_file(directory, "tokenizer.json", &files->tokenizer, err);
         if (result == 0)
             result = take_file(directory, "tokenizer_config.json", &files->config, err);
+        if (result == 0)
+            raise_length(length, &files->config);
     } else
         text_warn_lost(directory);
     mem_free(path);

@@ -33,7 +33,8 @@ int text_check(const char *directory, struct str pieces, const struct tokenizer_
 
 /* The files of a training that starts from the model in `directory` and keeps its pieces (text_check): where there is a
  * tokenizer.json, that file and the tokenizer_config.json beside it replace those of *files, with the added tokens and
- * settings that only other programs read; else text_warn_lost. Errors are those of reading. */
-int text_keep(const char *directory, struct tokenizer_files *files, struct error *err);
+ * settings that only other programs read; else text_warn_lost. A model_max_length below `length`, which the trained
+ * model knows, is raised to it. Errors are those of reading. */
+int text_keep(const char *directory, uint32_t length, struct tokenizer_files *files, struct error *err);
 /* For other trainings: a warning that names the added tokens of the directory, which its files do not have. */
 void text_warn_lost(const char *directory);

@@ -35,7 +35,7 @@ static int make_tokenizer(struct setup *s, const struct origin *origin, int32_t 
         const struct tokenizer_words as_read = {text->words.cased, text->words.strip_accents, text->words.joined};
         TRY(tokenizer_make(&s->tokenizer, origin->files, (struct str){text->vocab->text, text->vocab->text_bytes},
                            &as_read, (uint32_t)positions, err));
-        return text_keep(origin->files, &s->tokenizer, err);
+        return text_keep(origin->files, s->longer, &s->tokenizer, err);
     }
     struct buf vocab = {0};
     struct tokenizer_words words;
@@ -46,7 +46,7 @@ static int make_tokenizer(struct setup *s, const struct origin *origin, int32_t 
     if (result == 0)
         result = tokenizer_make(&s->tokenizer, path, buf_str(&vocab), &words, (uint32_t)positions, err);
     if (result == 0 && origin->files && s->growth.pieces == 0)
-        result = text_keep(origin->files, &s->tokenizer, err);
+        result = text_keep(origin->files, s->longer, &s->tokenizer, err);
     else if (result == 0 && origin->files)
         text_warn_lost(origin->files);
     buf_release(&vocab);
@@ -74,12 +74,23 @@ static int refuse_more_pieces(const struct origin *origin, int32_t rows, uint32_
     return hint(err, "training with --grow-vocab appends rows for the others, if the first pieces are the same");
 }
 
+/* --init --seq N: rotary positions need no table, so the trained model may have more of them. */
+static void lengthen(struct setup *s, uint64_t seq, struct model_config *config)
+{
+    const bool rotary = config->theta_global > 0 && config->lacks >> OPTIONAL_POSITION_TABLE & 1;
+    if (!rotary || !s->settings->init || !settings_given(s->settings, "seq") || seq <= (uint64_t)config->positions)
+        return;
+    s->longer = (uint32_t)seq;
+    config->positions = (int32_t)seq;
+}
+
 static int config_of(struct setup *s, const struct origin *origin, struct model_config *config, struct error *err)
 {
     const struct manifest *manifest = &s->datasets.train[0].manifest;
     const int32_t pieces = (int32_t)manifest->vocab_size;
     if (origin->files) {
         TRY(origin_config(origin, config, err));
+        lengthen(s, s->material.seq, config);
         if (s->settings->grow_vocab)
             TRY(grow(s, origin, config, err));
         if (config->vocabulary < pieces)
@@ -114,6 +125,7 @@ static int texts_open(struct setup *s, const struct origin *origin, struct model
         return hint(err, "a run of dstrain, one of its checkpoints, or a Hugging Face directory");
     }
     TRY(origin_config(origin, config, err));
+    lengthen(s, s->settings->seq, config);
     TRY(tuning->open(tuning->context, s->settings, origin, config, &s->material, err));
     const struct vocab *vocab = tuning->text(tuning->context)->vocab;
     s->pad_id = vocab->pad;

@@ -34,6 +34,7 @@ struct setup {
     struct task task;
     struct tokenizer_files tokenizer;
     struct growth growth; /* of the origin's word table, with --grow-vocab */
+    uint32_t longer;      /* positions of a model that begins with a shorter one's weights; 0: it keeps its own */
     json_t *identity;     /* the run's (recipe_identity) */
 };
 

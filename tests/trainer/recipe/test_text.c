@@ -196,7 +196,7 @@ TEST_WITH(files_of_the_model_are_kept, NULL, clear)
         else
             unlink(FOLDER "/tokenizer.json");
         assert_int_equal(tokenizer_make(&files, "vocab.txt", STR(VOCAB), &words, 64, &err), 0);
-        assert_int_equal(text_keep(FOLDER, &files, &err), 0);
+        assert_int_equal(text_keep(FOLDER, 0, &files, &err), 0);
         assert_true(str_equal(buf_str(&files.vocab), STR(VOCAB)));
         assert_int_equal(str_starts(buf_str(&files.tokenizer), STR("{\"added_tokens\": [{\"content\": \"<e1>")),
                          with_json);
@@ -212,6 +212,32 @@ TEST_WITH(files_of_the_model_are_kept, NULL, clear)
     expect_added("[\"one\",\"two\"]");
     put("added_tokens.json", "no JSON");
     expect_added("[\"x y\"]");
+}
+
+/* The length of a model that got more positions; a longer one, and one that is no count, stay. */
+TEST_WITH(a_kept_length_is_raised, NULL, clear)
+{
+    static const char *const lengths[][2] = {{"64", "512"}, {"512", "512"}, {"8192", "8192"}, {"1e30", "1e30"}};
+    const struct tokenizer_words words = {0};
+    struct tokenizer_files files;
+    struct error err = {0};
+    for (int i = 0; i < 4; i++) {
+        const char *form = "{\"model_max_length\": %s, \"padding_side\": \"left\"}";
+        char text[80], expected[80];
+        snprintf(text, sizeof text, form, lengths[i][0]);
+        snprintf(expected, sizeof expected, form, lengths[i][1]);
+        write_files(&words);
+        put("tokenizer.json", "{}");
+        put("tokenizer_config.json", text);
+        assert_int_equal(tokenizer_make(&files, "vocab.txt", STR(VOCAB), &words, 64, &err), 0);
+        assert_int_equal(text_keep(FOLDER, 512, &files, &err), 0);
+        json_t *json = json_loadb(files.config.data, files.config.size, 0, NULL),
+               *should = json_loads(expected, 0, NULL);
+        assert_true(json_equal(json, should));
+        json_decref(json);
+        json_decref(should);
+        tokenizer_release(&files);
+    }
 }
 
 TEST_WITH(words_of_another_cut_are_refused, NULL, clear)
