@@ -44,8 +44,9 @@ learns() {
     expect_words "scores" "sst-2: acc" "(0.5000)   60 rows; in brackets: always the commonest label" \
         "classifier.weight"
     expect_equal "the commonest label" "$(json one/scores.json 'o["commonest"]')" "{'acc': 0.5}"
-    expect_equal "last lines" "$(tail -3 "$scratch/stderr" | tr -s ' \n' ' ')" \
-        "next dstrain eval one --dev FILE dstrain report one dstrain export one --out DIR "
+    local end=" dstrain report one dstrain export one --out DIR "
+    expect_equal "last lines" "$(tail -4 "$scratch/stderr" | tr -s ' \n' ' ')" \
+        "next dstrain eval one --dev FILE dstrain predict one FILE --out FILE$end"
     [ "$(json one/scores.json 'o["acc"] > 0.9')" = True ] || complain "acc is $(json one/scores.json 'o["acc"]')"
     expect_equal "what is confused" "$(json one/scores.json \
         'o["labels"], sum(map(sum, o["confusion"])), len(o["errors"]) == min(10, round(60 * (1 - o["acc"])))')" \

@@ -49,8 +49,9 @@ learns() {
     case_begin "questions are learned, answered and scored"
     expect_exit 0 "${squad[@]}" --train train.json --dev dev.json --epochs 30 --lr 3e-3 --out one
     expect_words "scores     EM" "50 questions" "qa_outputs.weight"
-    expect_equal "last lines" "$(tail -3 "$scratch/stderr" | tr -s ' \n' ' ')" \
-        "next dstrain eval one --dev FILE dstrain report one dstrain export one --out DIR "
+    local end=" dstrain report one dstrain export one --out DIR "
+    expect_equal "last lines" "$(tail -4 "$scratch/stderr" | tr -s ' \n' ' ')" \
+        "next dstrain eval one --dev FILE dstrain predict one FILE --out FILE$end"
     [ "$(json one/scores.json 'o["exact_match"] > 80 and o["f1"] >= o["exact_match"]')" = True ] ||
         complain "EM is $(json one/scores.json 'o["exact_match"]')"
     expect_equal "answers" "$(json one/predictions.json 'len(o)')" 50

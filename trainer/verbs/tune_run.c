@@ -49,6 +49,7 @@ int tune_write_scores(const char *out, const json_t *scores, struct error *err)
 void tune_say_next(const char *model, bool is_run)
 {
     say_next(command_text("dstrain eval %s --dev FILE", model));
+    say_next_too(command_text("dstrain predict %s FILE --out FILE", model));
     if (is_run)
         say_next_too(command_text("dstrain report %s", model));
     say_next_too(command_text("dstrain export %s --out DIR", model));
