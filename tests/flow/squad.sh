@@ -279,7 +279,15 @@ PYTHON
     expect_words "twice"
     { printf '\357\273\277'; head -c 300 dev.json; } >cut.json
     expect_exit 3 "${squad[@]}" --dev cut.json --out x
-    expect_words "cut.json: byte 303"
+    expect_words "cut.json: byte 303" "JSON lines"
+    echo '{"question": "Was it there?", "context": "It was there."}' >none.jsonl
+    expect_exit 3 "${squad[@]}" --dev none.jsonl --out x
+    expect_words "none.jsonl: has no answers to score by" "dstrain predict"
+    expect_exit 3 "$dstrain" eval one --dev none.jsonl
+    expect_words "has no answers to score by"
+    echo '{"question": "Who?", "context": "Ann.", "answers": [{"text": "Bob", "answer_start": 0}]}' >astray.jsonl
+    expect_exit 3 "${squad[@]}" --train astray.jsonl --out x
+    expect_words "no answer is in its context (1 question)"
     [ ! -e x ] || complain "something was written"
     case_begin "a UTF-8 mark before the questions; a model without a head for them"
     { printf '\357\273\277'; cat dev.json; } >marked.json
@@ -287,7 +295,7 @@ PYTHON
     expect_words "warning: pre cannot answer questions yet" "--train"
     case_begin "questions that cannot be trained on are left out"
     expect_exit 0 "${squad[@]}" --train left.json --steps 1 --out left
-    expect_words "1 questions are left out" "left-3"
+    expect_words "left out, as the answer is not in the context: 1 question: left-3"
 }
 
 learns

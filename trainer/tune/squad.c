@@ -48,6 +48,7 @@ struct squad {
 
 static int read_train(struct squad *s, struct error *err)
 {
+    char questions[56];
     TRY(squad_read(&s->train_file, s->train, err));
     for (size_t i = 0; i < s->train_file.count; i++) {
         const struct squad_question *q = &s->train_file.questions[i];
@@ -60,11 +61,11 @@ static int read_train(struct squad *s, struct error *err)
     squad_features_make(&s->train_file, &s->text, &s->limits, true, &s->train_features);
     if (s->train_features.count == 0)
         return fail_at(err, ERR_INPUT, s->train, ERROR_NO_OFFSET,
-                       "holds no question to train on: the answers of all %" PRIu64 " are not in their contexts",
-                       s->train_features.left_out);
+                       "holds no question to train on: no answer is in its context (%s)",
+                       format_counted(s->train_features.left_out, "question", questions));
     if (s->train_features.left_out > 0)
-        log_say("note       %" PRIu64 " questions are left out, as their answers are not in their contexts: %s%s",
-                s->train_features.left_out, s->train_features.first_left_out,
+        log_say("note       left out, as the answer is not in the context: %s: %s%s",
+                format_counted(s->train_features.left_out, "question", questions), s->train_features.first_left_out,
                 s->train_features.left_out > 1 ? " and others" : "");
     return 0;
 }
@@ -76,6 +77,10 @@ static int read_dev(struct squad *s, bool evaluated, struct error *err)
         return fail_at(err, ERR_INPUT, s->dev, ERROR_NO_OFFSET,
                        "is of version %s, the file to train on is not: is_impossible tells them apart",
                        s->dev_file.version_2 ? "2.0" : "1.1");
+    if (!squad_has_answers(&s->dev_file)) {
+        fail_at(err, ERR_INPUT, s->dev, ERROR_NO_OFFSET, "has no answers to score by");
+        return hint(err, "dstrain predict answers questions that have none");
+    }
     s->rules.version_2 = s->dev_file.version_2;
     squad_features_make(&s->dev_file, &s->text, &s->limits, false, &s->dev_features);
     if (s->train && evaluated) /* the end of a run is judged by its answers; a loss costs one more pass */

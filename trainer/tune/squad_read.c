@@ -235,9 +235,18 @@ static int take_text(struct squad_file *file, const char *path, struct str text,
     if (is_lines(text))
         return take_lines(file, path, text, err);
     file->json = json_parse(text, SQUAD_BYTES_MAX, &why);
-    return file->json ? take_all(file, path, err)
-                      : fail_at(err, ERR_INPUT, path, json_error_place(&why) + before, "is not JSON: line %d: %.200s",
-                                why.line, why.text);
+    if (file->json)
+        return take_all(file, path, err);
+    fail_at(err, ERR_INPUT, path, json_error_place(&why) + before, "is not JSON: line %d: %.200s", why.line, why.text);
+    return hint(err, "questions are in SQuAD's form, or JSON lines with \"question\" and \"context\"");
+}
+
+bool squad_has_answers(const struct squad_file *file)
+{
+    for (size_t i = 0; i < file->count; i++)
+        if (file->questions[i].answer_count > 0 || file->questions[i].impossible)
+            return true;
+    return false;
 }
 
 int squad_read(struct squad_file *file, const char *path, struct error *err)

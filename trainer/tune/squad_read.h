@@ -55,4 +55,5 @@ struct squad_file {
 /* ERR_INPUT, naming the id or line: not JSON, not of this form, a repeated id, an answer that begins outside its
  * context. ERR_UNSAFE: more than SQUAD_BYTES_MAX. */
 int squad_read(struct squad_file *file, const char *path, struct error *err);
-void squad_release(struct squad_file *file); /* also where squad_read failed */
+bool squad_has_answers(const struct squad_file *file); /* some question has one, or says that it is impossible */
+void squad_release(struct squad_file *file);           /* also where squad_read failed */
