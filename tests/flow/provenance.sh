@@ -74,10 +74,11 @@ expect_equal "verdict" "$(json "$scratch/stdout" '(o["ok"], o["checkpoints"], o[
 expect_equal "weights" "$(json "$scratch/stdout" 'o["weights"]')" "$(json $file 'o["checkpoints"][1]["weights"]')"
 expect_exit 0 "${replay[@]}" got --provenance $file --cpu base
 expect_words "step 6: the same bytes"
+grep -q "dstrain export" "$scratch/stderr" && complain "got is no run to export"
 grep -q "steps 4 to 6" "$scratch/stdout" || complain "another stretch"
 mv "$data" elsewhere
 expect_exit 2 "${replay[@]}" got --provenance $file
-expect_words "--shards DIR"
+expect_words "$file names that dataset; --shards DIR"
 expect_exit 0 "${replay[@]}" got --provenance $file --shards elsewhere
 expect_exit 0 "${replay[@]}" got --provenance $file --shards elsewhere --from 0 --to 3
 mv elsewhere "$data"
@@ -105,6 +106,7 @@ for command in verify replay; do
     expect_exit 4 "${words[@]}" got --provenance $file
     expect_words "none of the checkpoints" "step-00000012"
 done
+expect_words "--from 0"
 publish 3 6
 expect_exit 5 "${replay[@]}" got --provenance $file --to 7
 expect_words "names no checkpoint of step 7"

@@ -321,7 +321,8 @@ static int replay(struct replay *r, struct process_group *processes, const struc
         output_line("%s: steps %" PRIu64 " to %" PRIu64
                     " computed again, checkpoints with the same bytes: %zu; the last one's %s+%s have XXH3 %s",
                     r->run, stretch_first(r->record, plan_from(r)), last, count, WEIGHTS_NAME, MOMENTS_NAME, r->hash);
-        say_next(command_text("dstrain export %s --out DIR", r->run));
+        if (!asked->provenance) /* else the directory may be no run */
+            say_next(command_text("dstrain export %s --out DIR", r->run));
     }
     return 0;
 }
@@ -349,7 +350,8 @@ int dstrain_replay(void *context, struct opt_paths bare, struct error *err)
     if (result == 0)
         result = replay(&r, &processes, asked, err);
     if (result < 0 && asked->shards.count == 0 && shards_missing(&r.settings.shards))
-        hint(err, RUN_NAME " names that dataset; --shards DIR says where it is now");
+        hint(err, "%s names that dataset; --shards DIR says where it is now",
+             asked->provenance ? asked->provenance : RUN_NAME);
     training_close(&r.training);
     asked->mute = process_group_leave(&processes, result, err);
     replay_release(&r);

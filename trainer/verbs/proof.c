@@ -236,20 +236,20 @@ uint64_t proof_last(const json_t *provenance)
 
 /* ---- comparing ---- */
 
-/* Which tensor is the first whose hash is another. */
+/* Says which tensor is the first whose hash is another. */
 static void first_difference(const char *directory, const json_t *entry, char *out, size_t size)
 {
     struct error ignored = {0};
     json_t *here = json_object(), *there = json_object_get(entry, "tensors"), *hash;
     const char *name;
-    snprintf(out, size, "its header");
+    snprintf(out, size, "no tensor differs, the file's header does");
     if (hash_tensors(directory, here, &ignored) == 0) {
         bool found = false;
         json_object_foreach(here, name, hash)
         {
             if (found || json_equal(hash, json_object_get(there, name)))
                 continue;
-            snprintf(out, size, "%.120s", name);
+            snprintf(out, size, "the first tensor that differs is %.120s", name);
             found = true;
         }
     }
@@ -260,7 +260,7 @@ static int compare_file(const json_t *entry, const char *key, const char *path, 
                         char text[17], struct error *err)
 {
     uint64_t hash = 0;
-    char first[128];
+    char first[160];
     const char *named = json_string_value(json_object_get(entry, key));
     TRY(hash_of_file(directory, name, &hash, err));
     if (strcmp(hash_text(hash, text), named) == 0)
@@ -269,7 +269,7 @@ static int compare_file(const json_t *entry, const char *key, const char *path, 
     fail_at(err, ERR_VERIFY, file, ERROR_NO_OFFSET, "has XXH3 %s, %.60s says %.16s", text, path, named);
     if (strcmp(key, "weights") == 0) {
         first_difference(directory, entry, first, sizeof first);
-        hint(err, "the first tensor that differs is %s", first);
+        hint(err, "%s", first);
     }
     mem_free(file);
     return -1;

@@ -74,10 +74,12 @@ static size_t keep_named(const json_t *provenance, uint64_t *steps, size_t count
 static int choose_steps(const char *run, const struct settings *asked, const json_t *record, const uint64_t *steps,
                         size_t count, json_t *plan, struct error *err)
 {
-    if (count == 0 && asked->provenance)
-        return fail_at(err, ERR_VERIFY, run, ERROR_NO_OFFSET,
-                       "has none of the checkpoints that %.80s names, as " CHECKPOINTS_NAME "/step-%08" PRIu64,
-                       asked->provenance, proof_last(record));
+    if (count == 0 && asked->provenance) {
+        fail_at(err, ERR_VERIFY, run, ERROR_NO_OFFSET,
+                "has none of the checkpoints that %.80s names, as " CHECKPOINTS_NAME "/step-%08" PRIu64,
+                asked->provenance, proof_last(record));
+        return hint(err, "copy two of them there, or the last one and give --from 0; an exported model has none");
+    }
     if (count == 0)
         return fail_at(err, ERR_USAGE, run, ERROR_NO_OFFSET, "keeps no checkpoint");
     const uint64_t to = settings_given(asked, "to") ? asked->to : steps[count - 1];
@@ -136,7 +138,8 @@ int stretch_plan(const char *run, const struct settings *asked, json_t **record,
     size_t count = 0;
     TRY(asked->provenance ? proof_read(asked->provenance, record, err) : run_read(run, record, err));
     if (!*record) {
-        fail_at(err, ERR_USAGE, run, ERROR_NO_OFFSET, "is not a run: --replay needs its " RUN_NAME);
+        fail_at(err, ERR_USAGE, run, ERROR_NO_OFFSET,
+                "is not a run: --replay needs its " RUN_NAME ", or --provenance FILE");
         return checkpoint_hint_place(run, err);
     }
     *plan = json_object();
