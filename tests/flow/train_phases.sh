@@ -99,4 +99,6 @@ expect_exit 0 "$dstrain" predict classes train.csv --seq 128 --out answers.csv
 expect_exit 0 "${train[@]}" --out bert
 expect_exit 5 "${tuned[@]}" --init bert --seq 128 --out wrong
 expect_words "--seq 128 is above the model's 64 positions"
+expect_exit 5 "$dstrain" --shards "$data" --model modern.json --steps 1 --out pairs
+expect_words "knows one segment" "dsdata build --pairs none"
 flow_end

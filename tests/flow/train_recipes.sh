@@ -200,6 +200,7 @@ recipes() {
     cp stdout by-file.json
     expect_exit 0 "${plan[@]}" --recipe modern --json
     expect_words "is for model modern-mini"
+    grep -q "names no scheduler" stderr && complain "its schedule is wsd"
     expect_equal "the other one" "$(json stdout 'o["run"]')" "$(json by-file.json 'o["run"]')"
     expect_equal "what it says" "$(json stdout '[o["run"][k] for k in ("optimizer", "max_lr", "schedule", "warmup",
         "decay", "decay_shape", "mask_prob", "gradient_clipping")]')" \

@@ -480,7 +480,8 @@ static void say_defaults(const struct keys *keys, const struct recipe *recipe)
 {
     const struct settings *settings = &keys->settings;
     const bool optimizer = settings_given(settings, "optimizer") || keys->optimizer;
-    const bool schedule = settings_given(settings, "schedule") || settings_given(settings, "warmup") || keys->scheduler;
+    const bool schedule = settings_given(settings, "schedule") || settings_given(settings, "warmup") ||
+                          keys->scheduler || keys_get(keys->values, "schedule");
     char text[160];
     if (keys->file && !(optimizer && schedule))
         log_say("note       %s names no %s: trains with %s (--optimizer, --lr, --schedule, --warmup)", keys->file,

@@ -14,8 +14,10 @@ const struct metric_table pretraining_metrics = {metrics, sizeof metrics / sizeo
 int pretraining_heads(const struct manifest *manifest, struct model_config *config, struct error *err)
 {
     const bool pairs = manifest->pairs != PAIRS_NONE;
-    if (config->types < 2 && pairs)
-        return fail(err, ERR_MISMATCH, "the model knows one segment, the dataset's samples have two");
+    if (config->types < 2 && pairs) {
+        fail(err, ERR_MISMATCH, "the model knows one segment, the dataset's samples have two");
+        return hint(err, "dsdata build --pairs none makes samples of one");
+    }
     config->task_heads = 1u << HEAD_MASKED | (pairs ? 1u << HEAD_NEXT : 0);
     return 0;
 }
