@@ -74,7 +74,9 @@ of=("$dstrain" embed st lines.txt --threads 1 --force --out)
 expect_exit 0 "${of[@]}" own.npy
 expect_words "vectors    cls, of length 1; texts are cut at 16 tokens"
 cmp cut.npy own.npy || complain "other vectors"
+expect_words "options change that"
 expect_exit 0 "${of[@]}" own.npy --pooling mean --no-normalize
+expect_words "vectors    mean; texts are cut at 16 tokens (by the options and modules.json)"
 cmp lines.npy own.npy || complain "options do not override"
 echo '{"embedding_dimension": 32, "pooling_mode": "max", "include_prompt": true}' >st/1_Pooling/config.json
 expect_exit 0 "${of[@]}" own.npy

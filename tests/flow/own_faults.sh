@@ -31,6 +31,12 @@ done
 case_begin "columns that are not there, and models that do not fit"
 expect_exit 2 "$dstrain" predict classes rows.csv --text txt --out x
 expect_words 'has no column "txt" (--text)' 'did you mean "text"?'
+expect_exit 2 "$dstrain" predict classes rows.csv --text reply --out x
+expect_words "its columns are: text, label"
+grep -q "did you mean" "$scratch/stderr" && complain "another word is no slip"
+{ head -4 rows.csv; echo "the hill,"; } >empty.csv
+expect_exit 3 "$dstrain" classify "${common[@]}" --train empty.csv --out x
+expect_words 'line 5, column label: the label "" is empty' "--kind multi"
 expect_exit 0 "$dstrain" tag --init classes --train words.conll --steps 1 --seq 32 --threads 1 --out other
 expect_words "that model's head is not used, a new one is drawn by seed"
 cp -r exported bare

@@ -94,6 +94,8 @@ expect_exit 2 "$dstrain" predict one words.conll --column 9 --out x --threads 1
 expect_words "words.conll: line 1 has 1 column, and no column 9 (--column)"
 expect_exit 2 "$dstrain" tag --init pre --train train.conll --column 9 --seq 32 --threads 1 --out x
 expect_words "line 3 has 3 columns, and no column 9"
+expect_exit 2 "$dstrain" tag --init pre --train train.conll --column xpos --seq 32 --threads 1 --out x
+expect_words "no column 5" "XPOS is column 5 of the ten of CoNLL-U"
 expect_exit 0 "$dstrain" predict one dev.conll --column 3 --out third --threads 1
 cmp third out.conll || complain "other predictions"
 expect_exit 2 "$dstrain" predict one dev.conll --text word --out x --threads 1

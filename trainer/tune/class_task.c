@@ -80,7 +80,7 @@ int class_nothing(const struct class_job *job, const char *what, struct error *e
 {
     fail_at(err, ERR_INPUT, job->dev_path ? job->dev_path : job->train_path, ERROR_NO_OFFSET, "has no %s to score",
             what);
-    return job->dev_path ? -1 : hint(err, "every tenth text, by its hash, is held out, of few texts none: --dev FILE");
+    return job->dev_path ? -1 : hint(err, "every tenth text, by its hash, is held out; of so few none was: --dev FILE");
 }
 
 void *class_make(const struct class_kind *kind, const char *task, const struct settings *settings, enum tune_use use)

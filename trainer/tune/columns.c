@@ -114,6 +114,6 @@ void columns_say(const struct table *table, const struct columns *c)
         buf_addf(&line, " and \"%.60s\"", table->names[c->text2]);
     if (c->label != COLUMN_NONE)
         buf_addf(&line, ", label \"%.60s\"", table->names[c->label]);
-    log_say("columns    %s (by their names; --text, --text2 and --label say others)", buf_text(&line));
+    log_say("columns    %s (as the first line names them; --text, --text2 and --label say others)", buf_text(&line));
     buf_release(&line);
 }

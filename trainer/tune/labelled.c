@@ -39,8 +39,10 @@ static int take_label(const struct reading_rows *r, struct labelled *rows, uint3
     }
     const bool several = r->options->several;
     rows->several = several;
-    if ((label.size == 0 && !several) || (label.size > 0 && memchr(label.data, '\0', label.size)))
-        return bad(r, label, "empty, or has a NUL byte", err);
+    if ((label.size == 0 && !several) || (label.size > 0 && memchr(label.data, '\0', label.size))) {
+        bad(r, label, "empty, or has a NUL byte", err);
+        return hint(err, "give the row a label or leave it out; --kind multi takes texts without one");
+    }
     if (label.size >= LABEL_NAME_SIZE && !several)
         return bad(r, label, "longer than 63 bytes: is it the column of the labels? --label names it", err);
     if (row == rows->name_room) {

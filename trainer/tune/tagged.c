@@ -101,13 +101,14 @@ static void add_line(struct tagged *t, size_t from, size_t size)
 static int bad_line(const struct tagged *t, uint64_t line, size_t count, struct error *err)
 {
     char columns[56];
-    if (t->place != SIZE_MAX && !t->placed)
-        return fail_at(err, ERR_USAGE, t->path, ERROR_NO_OFFSET,
-                       "line %" PRIu64 " has %s, and no column %zu (--column)", line,
-                       format_counted(count, "column", columns), t->place + 1);
+    if (t->place != SIZE_MAX && !t->placed) {
+        fail_at(err, ERR_USAGE, t->path, ERROR_NO_OFFSET, "line %" PRIu64 " has %s, and no column %zu (--column)", line,
+                format_counted(count, "column", columns), t->place + 1);
+        return t->conllu ? hint(err, "%s is column %zu of the ten of CoNLL-U", names[t->place], t->place + 1) : -1;
+    }
     fail_at(err, ERR_INPUT, t->path, ERROR_NO_OFFSET, "line %" PRIu64 " has %s: there is no tag", line,
             format_counted(count, "column", columns));
-    return hint(err, "a line is a word, then its tag: columns between blanks or tabs; --column names another column");
+    return hint(err, "a line is a word and its tag, with blanks or a tab between them; --column names another column");
 }
 
 static int take_line(struct tagged *t, struct tagged_line *line, uint64_t number, struct error *err)

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -363,16 +364,23 @@ char *table_names(const struct table *t)
 
 int table_column(const struct table *t, const char *option, const char *name, size_t *place, struct error *err)
 {
+    const struct str wanted = str_of(name);
     size_t near = 0;
+    unsigned least = UINT_MAX;
     for (*place = 0; *place < t->columns; ++*place)
         if (strcmp(t->names[*place], name) == 0)
             return 0;
-    for (size_t i = 1; i < t->columns; i++)
-        if (str_distance(str_of(name), str_of(t->names[i])) < str_distance(str_of(name), str_of(t->names[near])))
+    for (size_t i = 0; i < t->columns; i++)
+        if (str_distance(wanted, str_of(t->names[i])) < least) {
             near = i;
+            least = str_distance(wanted, str_of(t->names[i]));
+        }
     fail_at(err, ERR_USAGE, t->path, ERROR_NO_OFFSET, "has no column \"%.60s\" (--%s)", name, option);
     char *names = table_names(t);
-    hint(err, "did you mean \"%.60s\"? Its columns are: %s", t->names[near], names);
+    if (2 * least <= wanted.size) /* a slip; another word is none */
+        hint(err, "did you mean \"%.60s\"? Its columns are: %s", t->names[near], names);
+    else
+        hint(err, "its columns are: %s", names);
     mem_free(names);
     return -1;
 }

@@ -240,8 +240,10 @@ static int choose_how(struct embedding *e, struct error *err)
     const uint64_t likely = how->length ? how->length : SEQ_LIKELY;
     how->length = s->seq ? s->seq : positions < likely ? positions : likely;
     if (how->found)
-        log_say("vectors    %s%s; texts are cut at %" PRIu64 " tokens (%s; options change that)",
-                poolings[how->pooling], how->normalize ? ", of length 1" : "", how->length, MODULES_NAME);
+        log_say("vectors    %s%s; texts are cut at %" PRIu64 " tokens (%s)", poolings[how->pooling],
+                how->normalize ? ", of length 1" : "", how->length,
+                pooled || s->normalize || s->unnormalized || s->seq ? "by the options and " MODULES_NAME
+                                                                    : MODULES_NAME "; options change that");
     return 0;
 }
 
