@@ -145,7 +145,7 @@ NUMBERS struct tensor_shares tensor_shares(const struct update_step *step, bool 
         shares.c = step->rate * step->weight1 * trust_ratio(weight, c);
         break;
     case OPTIMIZER_STABLEADAMW:
-        shares.u = step->rate / fmax(1, c / sqrt(count));
+        shares.u = step->rate / fmax(1.0, c / sqrt(count));
         break;
     case OPTIMIZER_ADAM:
     case OPTIMIZER_MUON:
