@@ -11,7 +11,8 @@
  *     d[0] D[g][2c]            d[1] D[g][2c+1]            d[2] D[g+8][2c]            d[3] D[g+8][2c+1]
  *
  * so two D side by side, rounded, are the A of the next product. */
-#pragma once
+#ifndef TRAINER_CUDA_TENSOR_CUH /* tests/cuda/emulator.h defines it, and what is below */
+#define TRAINER_CUDA_TENSOR_CUH
 
 #include "trainer/cuda/device.cuh"
 
@@ -77,3 +78,5 @@ static __device__ __forceinline__ float power_of_two(float x)
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 }
+
+#endif

@@ -1,6 +1,7 @@
 /* What only nvcc understands: how a kernel is started, where its dynamic shared memory is, and how bytes are hidden
  * from the compiler. */
-#pragma once
+#ifndef TRAINER_CUDA_WORDS_CUH /* tests/cuda/emulator.h defines it, and what is below */
+#define TRAINER_CUDA_WORDS_CUH
 
 #include <cuda_runtime.h>
 #include <stddef.h>
@@ -26,3 +27,5 @@ static __device__ __forceinline__ void forget(uint4 &bytes)
 {
     asm volatile("" : "+r"(bytes.x), "+r"(bytes.y), "+r"(bytes.z), "+r"(bytes.w));
 }
+
+#endif
