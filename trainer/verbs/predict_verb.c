@@ -361,6 +361,8 @@ int predicting_write(struct predicting *p, struct error *err)
 {
     const size_t size = p->out.size;
     buf_reset(&p->out);
+    if (size == 0) /* then there may be no data at all */
+        return 0;
     if (!p->to_stdout)
         return file_write(&p->to, p->out.data, size, err);
     return fwrite(p->out.data, 1, size, stdout) == size ? 0 : output_failed(err);
