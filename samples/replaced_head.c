@@ -14,9 +14,9 @@ static const struct tensor_row replaced_tensors[] = {
 
 enum { PICKED, LOGITS, GRADIENT };
 static const struct head_buffer replaced_buffers[] = {
-    [PICKED] = {"replaced.picked", OF_HIDDEN, false},
-    [LOGITS] = {"replaced.logits", 2, false},
-    [GRADIENT] = {"replaced.gradient", OF_HIDDEN, false},
+    [PICKED] = {.name = "replaced.picked", .columns = OF_HIDDEN},
+    [LOGITS] = {.name = "replaced.logits", .columns = 2},
+    [GRADIENT] = {.name = "replaced.gradient", .columns = OF_HIDDEN},
 };
 
 static double replaced_work(const struct model_config *config)
