@@ -5,6 +5,8 @@ import os
 import pathlib
 import random
 import re
+import subprocess
+import tempfile
 import zlib
 
 MODES = [(False, True), (False, False), (True, False), (True, True)]  # cased, strip_accents
@@ -134,6 +136,25 @@ def vocabularies(root):
     if len(found) == len(MODES):
         print("no published vocabularies (DS_DATA_DIR): with the golden one alone")
     return found
+
+
+def count_wrong(dsdata, text, tokenizer, arguments, special=False):
+    """(how many lines `dsdata tokenize` cuts otherwise than a tokenizer of the package, how many lines there are)"""
+    lines = text.split(b"\n")[:-1]
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(text)
+        file.flush()
+        out = subprocess.run([dsdata, "tokenize", file.name] + arguments, stdout=subprocess.PIPE, check=True).stdout
+    got = out.decode().split("\n")[:-1]
+    wrong = abs(len(got) - len(lines))
+    encodings = tokenizer.encode_batch_fast([line.decode("utf-8", "ignore") for line in lines],
+                                            add_special_tokens=special)
+    for line, encoding, ids in zip(lines, encodings, got):
+        if " ".join(map(str, encoding.ids)) != ids:
+            wrong += 1
+            if wrong <= 3:
+                print("differs:", line[:200], encoding.ids[:50], ids[:200])
+    return wrong, len(lines)
 
 
 def point_text(point):

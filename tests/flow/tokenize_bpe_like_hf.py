@@ -5,7 +5,6 @@ if they are installed: every code point alone and in contexts, random mixtures, 
 in DS_DATA_DIR. The pieces are learned here, once for each pattern. No line may differ."""
 import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 
@@ -92,25 +91,6 @@ def tokenizers(folder):
             yield path, AutoTokenizer.from_pretrained(path)._tokenizer
 
 
-def count_wrong(dsdata, path, tokenizer, text, special):
-    lines = text.split(b"\n")[:-1]
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(text)
-        file.flush()
-        out = subprocess.run([dsdata, "tokenize", file.name, "--vocab", path] + ["--special"] * special,
-                             stdout=subprocess.PIPE, check=True).stdout
-    got = out.decode().split("\n")[:-1]
-    wrong = abs(len(got) - len(lines))
-    encodings = tokenizer.encode_batch_fast([line.decode("utf-8", "ignore") for line in lines],
-                                            add_special_tokens=special)
-    for line, encoding, ids in zip(lines, encodings, got):
-        if " ".join(map(str, encoding.ids)) != ids:
-            wrong += 1
-            if wrong <= 3:
-                print("differs:", line[:200], encoding.ids[:50], ids[:200])
-    return wrong, len(lines)
-
-
 def main():
     dsdata = pathlib.Path(sys.argv[1]) / "dsdata"
     different = 0
@@ -118,7 +98,9 @@ def main():
         peers = list(tokenizers(pathlib.Path(name)))
         for name, text in texts():
             for path, tokenizer in peers:
-                wrong, lines = count_wrong(dsdata, path, tokenizer, text, name == "hostile")
+                special = name == "hostile"
+                wrong, lines = tokenizer_texts.count_wrong(dsdata, text, tokenizer,
+                                                           ["--vocab", path] + ["--special"] * special, special)
                 print(f"{name}, {path.name}: {wrong} of {lines} lines differ", flush=True)
                 different += wrong
     return 1 if different else 0

@@ -4,7 +4,6 @@
 code points, and the sample dumps and published vocabularies in DS_DATA_DIR, if they exist; ideographs as separate
 words, and as letters (handle_chinese_chars false). No line may differ."""
 import pathlib
-import subprocess
 import sys
 import tempfile
 
@@ -50,23 +49,6 @@ def texts():
     yield from tokenizer_texts.raw_texts(tokenizer_texts.data_dir(ROOT))
 
 
-def count_wrong(dsdata, text, tokenizer, arguments):
-    lines = text.split(b"\n")[:-1]
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(text)
-        file.flush()
-        out = subprocess.run([dsdata, "tokenize", file.name] + arguments, stdout=subprocess.PIPE, check=True).stdout
-    got = out.decode().split("\n")[:-1]
-    wrong = abs(len(got) - len(lines))
-    for line, ids in zip(lines, got):
-        encoding = tokenizer.encode(line.decode("utf-8", "ignore"), add_special_tokens=False)
-        if " ".join(map(str, encoding.ids)) != ids:
-            wrong += 1
-            if wrong <= 3:
-                print("differs:", line[:200], encoding.ids[:50], ids[:200])
-    return wrong, len(lines)
-
-
 def main():
     dsdata = pathlib.Path(sys.argv[1]) / "dsdata"
     different = 0
@@ -76,7 +58,7 @@ def main():
                 for kind, (tokenizer, arguments) in (
                         ("alone", alone(vocab, cased, strip)),
                         ("joined", joined(vocab, cased, strip, directory + "/tokenizer.json"))):
-                    wrong, lines = count_wrong(dsdata, text, tokenizer, arguments)
+                    wrong, lines = tokenizer_texts.count_wrong(dsdata, text, tokenizer, arguments)
                     print(f"{name}, {vocab.name}, cased {cased}, strip {strip}, ideographs {kind}: "
                           f"{wrong} of {lines} lines differ")
                     different += wrong

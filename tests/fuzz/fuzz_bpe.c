@@ -169,10 +169,10 @@ static size_t word_end(const struct split_pattern *pattern, const struct letters
     size_t end = ending(text, at, pattern->any_case);
     if (end > at)
         return end;
-    const size_t behind = at + (text->items[at] == ' ');
+    const size_t after = at + (text->items[at] == ' ');
     if (!pattern->cl100k) {
         for (enum split_class class = SPLIT_OTHER; class < SPLIT_SPACE; class ++)
-            if ((end = run(text, behind, class)) > behind)
+            if ((end = run(text, after, class)) > after)
                 return end;
         return white_end(text, at);
     }
@@ -181,7 +181,7 @@ static size_t word_end(const struct split_pattern *pattern, const struct letters
         return end;
     if ((end = run(text, at, SPLIT_NUMBER)) > at)
         return end - at > pattern->digits_max ? at + pattern->digits_max : end;
-    if ((end = run(text, behind, SPLIT_OTHER)) > behind) {
+    if ((end = run(text, after, SPLIT_OTHER)) > after) {
         while (is_line_end(text, end))
             end++;
         return end;
@@ -233,7 +233,7 @@ static bool is_word(const struct letters *text, size_t at)
     return at < text->count && facts[text->items[at]] & SPLIT_WORD;
 }
 
-/* The token at a place, and the place behind it. */
+/* The token at a place, and the place after it. */
 static const struct added_token *token_at(const struct bpe_rules *rules, const struct letters *text, size_t at,
                                           bool normalized, size_t *end)
 {

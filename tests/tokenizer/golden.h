@@ -43,6 +43,44 @@ UNUSED static struct str unescape(char *text)
     return str_range(text, to);
 }
 
+/* Compares what `ids_of` writes for each text of a file of cases, in each of `count` modes, with the file's columns. */
+UNUSED static void check_columns(const char *name, size_t count,
+                                 void (*ids_of)(void *context, size_t mode, struct str text, struct buf *out),
+                                 void *context)
+{
+    struct buf file = golden(name);
+    char *at = (char *)buf_text(&file), *line;
+    size_t cases = 0, different = 0;
+    next_line(&at);
+    next_line(&at);
+    for (; (line = next_line(&at)); cases++) {
+        char *const start = strsep(&line, "\t");
+        const struct str text = unescape(start);
+        const char *expected = "";
+        for (size_t mode = 0; mode < count; mode++) {
+            const char *column = strsep(&line, "\t");
+            assert_non_null(column);
+            expected = strcmp(column, "=") ? column : expected;
+            struct buf got = {0};
+            ids_of(context, mode, text, &got);
+            if (strcmp(buf_text(&got), expected)) {
+                print_error("case %zu, mode %zu: expected %s, got %s\n", cases, mode, expected, buf_text(&got));
+                different++;
+            }
+            buf_release(&got);
+        }
+    }
+    assert_true(cases > 1500);
+    assert_int_equal(different, 0);
+    buf_release(&file);
+}
+
+UNUSED static void add_ids(const struct ids *ids, struct buf *out)
+{
+    for (size_t i = 0; i < ids->count; i++)
+        buf_addf(out, i ? " %u" : "%u", ids->data[i]);
+}
+
 /* CRC-32 as in zlib. */
 static uint32_t crc_table[256];
 
