@@ -158,7 +158,7 @@ bool added_next(struct added_cursor *cursor, struct str *part, const struct adde
         if ((found->special && !cursor->special) ||
             (found->single_word && !is_single(cursor->search, start, at, stop, end)))
             continue;
-        /* As in tokenizers, the search goes on behind the token itself, not behind the white space that it takes: a
+        /* As in tokenizers, the search goes on after the token itself, not after the white space that it takes: a
          * token of white space may be found again in there, and is dropped if it takes what is before it. */
         const char *const done = start + cursor->from;
         while (found->lstrip && at > done && is_space(cursor->search, back(at, start), &size))

@@ -1,5 +1,5 @@
 /* Added tokens: pieces that text is searched for before it is cut into words, as tokenizers' AddedVocabulary does it.
- * At each place the longest that begins there matches, and the search goes on behind it. */
+ * At each place the longest that begins there matches, and the search goes on after it. */
 #pragma once
 
 #include "base/str.h"
@@ -36,7 +36,7 @@ struct added_cursor {
     bool special;                      /* special tokens are found too; else they stay text */
     size_t from;                       /* the text before this is done */
     size_t at;                         /* the search goes on here */
-    const struct added_token *pending; /* was found behind the part before */
+    const struct added_token *pending; /* was found after the last part */
 };
 
 /* The next part: text between tokens in *part, or a token, which is returned in *token (else NULL). False: there is no

@@ -198,7 +198,7 @@ static void merge_short(const struct bpe *bpe, uint32_t *pieces, size_t count, s
             break;
         pieces[least] = both[least];
         count--;
-        const size_t rest = count - least - 1; /* pieces behind the new one */
+        const size_t rest = count - least - 1; /* pieces after the new one */
         memmove(pieces + least + 1, pieces + least + 2, rest * sizeof *pieces);
         memmove(ranks + least, ranks + least + 1, rest * sizeof *ranks);
         memmove(both + least, both + least + 1, rest * sizeof *both);
