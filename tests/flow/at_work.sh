@@ -32,7 +32,8 @@ case_begin "a build at work"
 exec 3<>pipe
 "$dsdata" build -q --text - --vocab vocab.txt --seq 32 --out "my data" <pipe 3<&- 2>/dev/null &
 pid=$!
-for _ in {1..250}; do cat text.txt; done >&3 & # two windows of the input
+# Two windows of the input. Only writing: cat, which outlives the loop, ends when nothing reads any more.
+for _ in {1..250}; do cat text.txt; done >pipe 3<&- &
 feeder=$!
 await grep -qs '"stage": 2' "my data/journal"
 dataset="my data" code=10
