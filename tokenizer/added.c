@@ -155,7 +155,7 @@ bool added_next(struct added_cursor *cursor, struct str *part, const struct adde
             break;
         const char *stop = at + found->content.size;
         cursor->at = (size_t)(stop - start);
-        if ((found->special && !cursor->special) ||
+        if ((found->special && !cursor->special && found->id != cursor->even) ||
             (found->single_word && !is_single(cursor->search, start, at, stop, end)))
             continue;
         /* As in tokenizers, the search goes on after the token itself, not after the white space that it takes: a

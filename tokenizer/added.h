@@ -33,7 +33,8 @@ void added_search_close(struct added_search *search); /* NULL is fine */
 struct added_cursor {
     const struct added_search *search;
     struct str text;
-    bool special;                      /* special tokens are found too; else they stay text */
+    bool special;                      /* special tokens are found too; else they stay text, */
+    uint32_t even;                     /* but for this one (an id, or VOCAB_NONE) */
     size_t from;                       /* the text before this is done */
     size_t at;                         /* the search goes on here */
     const struct added_token *pending; /* was found after the last part */

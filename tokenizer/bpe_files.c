@@ -22,7 +22,8 @@ struct reading {
     struct str *pieces; /* by id */
     size_t count;
     uint32_t roles[ROLES];
-    struct vocab_frame before, after;
+    struct vocab_frame before, after, between;
+    bool second_type;
     enum rules_class class;
     const json_t *config, *map; /* tokenizer_config.json and special_tokens_map.json, or NULL */
 };
@@ -385,9 +386,52 @@ static int add_to_frame(struct reading *reading, struct vocab_frame *frame, cons
     return 0;
 }
 
+/* Adds the tokens of a part of a template to a frame. */
+static int add_part(struct reading *reading, struct vocab_frame *frame, const json_t *post, const json_t *part,
+                    struct error *err)
+{
+    const char *id = text_of(json_object_get(part, "SpecialToken"), "id");
+    const json_t *tokens = json_object_get(json_object_get(json_object_get(post, "special_tokens"), id), "tokens"),
+                 *name;
+    size_t i;
+    json_array_foreach(tokens, i, name) TRY(add_to_frame(reading, frame, json_string_value(name), err));
+    return 0;
+}
+
+static bool frames_equal(const struct vocab_frame *a, const struct vocab_frame *b)
+{
+    return a->count == b->count && memcmp(a->ids, b->ids, a->count * sizeof *a->ids) == 0;
+}
+
+/* What a template puts between the texts of a pair, if it puts the same around them as around one. */
+static int read_pair(struct reading *reading, const json_t *post, struct error *err)
+{
+    struct vocab_frame frames[3] = {0};
+    const json_t *part;
+    json_int_t type = 0;
+    size_t i, at = 0;
+    json_array_foreach(json_object_get(post, "pair"), i, part)
+    {
+        const json_t *sequence = json_object_get(part, "Sequence");
+        if (!sequence) {
+            TRY(add_part(reading, &frames[at], post, part, err));
+            continue;
+        }
+        if (at == 2 || strcmp(text_of(sequence, "id"), at == 0 ? "A" : "B") != 0)
+            return 0;
+        type = json_integer_value(json_object_get(sequence, "type_id"));
+        at++;
+    }
+    if (at == 2 && frames_equal(&frames[0], &reading->before) && frames_equal(&frames[2], &reading->after)) {
+        reading->between = frames[1];
+        reading->second_type = type == 1;
+    }
+    return 0;
+}
+
 static int read_template(struct reading *reading, const json_t *post, struct error *err)
 {
-    const json_t *part, *tokens = json_object_get(post, "special_tokens");
+    const json_t *part;
     bool passed = false;
     size_t i;
     json_array_foreach(json_object_get(post, "single"), i, part)
@@ -398,13 +442,9 @@ static int read_template(struct reading *reading, const json_t *post, struct err
             passed = true;
             continue;
         }
-        const char *id = text_of(json_object_get(part, "SpecialToken"), "id");
-        const json_t *names = json_object_get(json_object_get(tokens, id), "tokens"), *name;
-        size_t k;
-        json_array_foreach(names, k, name)
-            TRY(add_to_frame(reading, passed ? &reading->after : &reading->before, json_string_value(name), err));
+        TRY(add_part(reading, passed ? &reading->after : &reading->before, post, part, err));
     }
-    return 0;
+    return read_pair(reading, post, err);
 }
 
 static int read_post_processor(struct reading *reading, const json_t *post, struct error *err)
@@ -427,7 +467,20 @@ static int read_post_processor(struct reading *reading, const json_t *post, stru
     const char *cls = json_string_value(json_array_get(json_object_get(post, "cls"), 0));
     const char *sep = json_string_value(json_array_get(json_object_get(post, "sep"), 0));
     TRY(add_to_frame(reading, &reading->before, cls ? cls : "", err));
+    TRY(add_to_frame(reading, &reading->between, sep ? sep : "", err));
+    TRY(add_to_frame(reading, &reading->between, sep ? sep : "", err));
     return add_to_frame(reading, &reading->after, sep ? sep : "", err);
+}
+
+/* Models get token types where tokenizer_config.json lists them among the inputs. */
+static bool has_types(const struct reading *reading)
+{
+    const json_t *name;
+    size_t i;
+    json_array_foreach(json_object_get(reading->config, "model_input_names"), i,
+                       name) if (json_is_string(name) &&
+                                 strcmp(json_string_value(name), "token_type_ids") == 0) return true;
+    return false;
 }
 
 /* ---- the whole ---- */
@@ -470,6 +523,8 @@ static int settle(struct reading *reading, struct error *err)
         return fail_at(err, ERR_UNSAFE, reading->path, ERROR_NO_OFFSET, "a RobertaTokenizer without <s> and </s>");
     reading->before = (struct vocab_frame){{reading->roles[ROLE_CLS]}, 1};
     reading->after = (struct vocab_frame){{reading->roles[ROLE_SEP]}, 1};
+    reading->between = (struct vocab_frame){{reading->roles[ROLE_SEP], reading->roles[ROLE_SEP]}, 2};
+    reading->second_type = false;
     return 0;
 }
 
@@ -497,6 +552,8 @@ static struct vocab *finish(struct reading *reading)
         added->items[i].content = vocab->pieces[added->items[i].id];
     vocab->before = reading->before;
     vocab->after = reading->after;
+    vocab->between = reading->between;
+    vocab->second_type = reading->second_type && has_types(reading);
     vocab->bpe = reading->rules;
     reading->rules = NULL;
     return vocab;

@@ -15,6 +15,7 @@ struct cutter {
     uint8_t *facts;
     struct added_search *raw, *normal; /* tokens that are looked for before and after normalisation */
     bool special;                      /* special tokens too */
+    uint32_t mask;                     /* the only special token that is looked for, or VOCAB_NONE */
 };
 
 struct cutter_state {
@@ -59,6 +60,7 @@ static void *open_cutter(const struct vocab *vocab, const struct tokenizer_optio
     struct cutter *cutter = mem_clear(1, sizeof *cutter);
     cutter->rules = *vocab->bpe;
     cutter->special = options->special_in_text;
+    cutter->mask = options->mask_in_text ? vocab->mask : VOCAB_NONE;
     cutter->facts = split_facts_open();
     cutter->bpe = bpe_open(vocab->bpe, vocab);
     cutter->raw = search_of(cutter, &vocab->bpe->added, false);
@@ -163,7 +165,8 @@ static void cut_at_tokens(const struct task *task, const struct added_search *se
         next(task, text);
         return;
     }
-    struct added_cursor cursor = {.search = search, .text = text, .special = task->state->cutter->special};
+    const struct cutter *const cutter = task->state->cutter;
+    struct added_cursor cursor = {.search = search, .text = text, .special = cutter->special, .even = cutter->mask};
     while (added_next(&cursor, &part, &token))
         if (!token)
             next(task, part);

@@ -20,6 +20,7 @@ struct tokenizer_options {
     enum profile profile;
     bool joined;          /* ideographs are letters of words, not words (handle_chinese_chars false); profile hf only */
     bool special_in_text; /* byte-level BPE: a special token that is written in a text is that token */
+    bool mask_in_text;    /* byte-level BPE: the mask is, whatever holds for other special tokens */
 };
 
 /* Immutable. `vocab` may be NULL: then only tokenizer_words may be used. It is not needed after the call. */

@@ -118,6 +118,8 @@ static void set_frames(struct vocab *vocab)
 {
     vocab->before = (struct vocab_frame){{vocab->cls}, vocab->cls != VOCAB_NONE};
     vocab->after = (struct vocab_frame){{vocab->sep}, vocab->sep != VOCAB_NONE};
+    vocab->between = vocab->after;
+    vocab->second_type = true;
 }
 
 struct vocab *vocab_make(enum vocab_kind kind, const struct str *pieces, size_t count, const uint32_t roles[ROLES])

@@ -50,6 +50,8 @@ struct vocab {
         uint32_t roles[ROLES]; /* the same, by enum vocab_role */
     };
     struct vocab_frame before, after; /* the pieces of class and separator, unless its files say otherwise */
+    struct vocab_frame between;       /* two texts, the separator; none: the files say of pairs what no frames can */
+    bool second_type;                 /* the second of two texts, and what is after it, has token type 1 */
     struct bpe_rules *bpe;            /* of kind VOCAB_BPE_BYTES, else NULL */
     uint64_t hash;                    /* XXH3-64 of the bytes that vocab_write writes */
     char *text;                       /* those bytes */

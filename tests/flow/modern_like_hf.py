@@ -3,7 +3,9 @@
 """ModernBERTs that transformers made against dstrain: models of fixed and of ten random configurations (the seed is
 printed) guess the same in fill-mask; random models with each head of fine-tuning give the same to predict, and others
 to score and embed; an export loads without a missing or an unexpected tensor, and has the losses of eval after glue and
-the logits of answers.
+the logits of answers. The same with the byte-level BPEs that tokenizers learns from the project's documents, of GPT-2's
+and cl100k's pattern and with the frames of BERT and RoBERTa, also for a BERT, and AutoTokenizer loads the same
+tokenizer from an export.
 
 modern_like_hf.py BUILD [SEED]: needs torch and transformers; exit 77 without. TUNE_PYTHON names a Python that has
 them."""
@@ -24,7 +26,9 @@ if os.environ.get("TUNE_PYTHON") and not os.environ.get("TUNE_INSIDE"):
 try:
     import torch
     import transformers
-    from transformers import AutoTokenizer, ModernBertConfig
+    from tokenizers import (AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors,
+                            trainers)
+    from transformers import AutoTokenizer, BertConfig, ModernBertConfig, PreTrainedTokenizerFast
 except ImportError as error:
     print(f"a package is not installed ({error}): skipped")
     sys.exit(77)
@@ -33,7 +37,8 @@ BUILD = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SEED = int(sys.argv[2]) if len(sys.argv) > 2 else int(time.time())
 RANDOM = 10
-TEXTS = ["The [MASK] of the town is old, and the river was [MASK]. " * 6, "[MASK]", "A [MASK] city."]
+TEXTS = ["The [MASK] of the town is old, and the river was [MASK]. " * 6, "[MASK]", "A [MASK] city.",
+         "A [MASK]city,[MASK]  [MASK] na\u0308ive [MASK]\u6771\u4eac \U0001f642[MASK]"]
 FIXED = [{}, {"local_attention": 1}, {"local_attention": 128, "global_attn_every_n_layers": 1},
          {"norm_bias": True, "attention_bias": True, "mlp_bias": True, "classifier_bias": True, "decoder_bias": False},
          {"hidden_activation": "silu"}, {"hidden_activation": "gelu_pytorch_tanh"}]
@@ -65,16 +70,54 @@ def drawn():
     return settings
 
 
+CL100K = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|"
+          r"\s+(?!\S)|\s+")
+# cl100k's pattern; RoBERTa's names and frames; add_prefix_space; NFC; a BERT, whose tokenizer gives token types
+BPES = {"modern": (False, False, False, True, False), "roberta": (False, True, False, False, False),
+        "prefixed": (False, True, True, False, False), "cl100k": (True, False, False, True, False),
+        "typed": (False, False, True, False, True), "merges": (False, True, False, False, True)}
+
+
+def learn(to, cl100k, roberta, prefix, nfc, bert):
+    """A byte-level BPE of the project's documents, in directory `to`."""
+    names = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"] if roberta else ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]"]
+    bpe = Tokenizer(models.BPE())
+    bpe.decoder = decoders.ByteLevel()
+    bpe.normalizer = normalizers.NFC() if nfc else None
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix)
+    if cl100k:
+        bpe.pre_tokenizer = pre_tokenizers.Sequence([
+            pre_tokenizers.Split(Regex(CL100K), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    texts = [path.read_text() for path in sorted(ROOT.glob("docs/*.md"))] + ["\u6771\u4eac caf\u00e9"] * 9
+    bpe.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=1200, special_tokens=names, show_progress=False,
+                                                       initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    cls, sep = ((name, bpe.token_to_id(name)) for name in (names[0], names[2]))
+    bpe.post_processor = processors.RobertaProcessing(sep, cls, add_prefix_space=prefix) if roberta else \
+        processors.TemplateProcessing(f"{cls[0]} $A {sep[0]}", f"{cls[0]} $A {sep[0]} $B:1 {sep[0]}:1", [cls, sep])
+    if to.name == "merges":
+        to.mkdir()
+        bpe.model.save(str(to))
+        (to / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "RobertaTokenizer"}))
+        return
+    PreTrainedTokenizerFast(
+        tokenizer_object=bpe, cls_token=names[0], pad_token=names[1], sep_token=names[2], unk_token=names[3],
+        mask_token=AddedToken(names[4], lstrip=roberta), add_prefix_space=prefix,
+        model_input_names=["input_ids", "attention_mask", *["token_type_ids"] * bert]).save_pretrained(to)
+
+
 def make(kind, settings, source, to, **more):
-    """A random model of class ModernBert`kind`, in directory `to` with the tokenizer of `source`."""
+    """A random model of class ModernBert`kind`, in directory `to` with the tokenizer of `source`. Beside a tokenizer
+    that BPES calls so it is a BERT."""
     tokenizer = AutoTokenizer.from_pretrained(source)
     ids = {"pad_token_id": tokenizer.pad_token_id, "bos_token_id": tokenizer.cls_token_id,
            "cls_token_id": tokenizer.cls_token_id, "eos_token_id": tokenizer.sep_token_id,
            "sep_token_id": tokenizer.sep_token_id}
-    config = ModernBertConfig(**{"vocab_size": len(tokenizer), "hidden_size": 48, "intermediate_size": 40,
-                                 "num_hidden_layers": 4, "num_attention_heads": 3, "local_attention": 16,
-                                 "max_position_embeddings": 512, **ids, **settings}, **more)
-    model = getattr(transformers, "ModernBert" + kind)(config).eval()
+    family = "Bert" if BPES.get(source.name, [False])[-1] else "ModernBert"
+    config = (BertConfig if family == "Bert" else ModernBertConfig)(
+        **{"vocab_size": len(tokenizer), "hidden_size": 48, "intermediate_size": 40, "num_hidden_layers": 4,
+           "num_attention_heads": 3, "local_attention": 16, "max_position_embeddings": 512, **ids, **settings}, **more)
+    model = getattr(transformers, family + kind)(config).eval()
     with torch.no_grad():
         for name, tensor in model.named_parameters():
             tensor.normal_(1.0 if "norm.weight" in name else 0.0, 0.15)
@@ -86,14 +129,18 @@ def make(kind, settings, source, to, **more):
 
 def fill_masks(source, to, settings):
     tokenizer, model = make("ForMaskedLM", settings, source, to)
-    lines = json.loads(run("dstrain", "fill-mask", to, "--top", 20, "--json", *TEXTS))["lines"]
+    texts = [text.replace("[MASK]", tokenizer.mask_token) for text in TEXTS]
+    lines = json.loads(run("dstrain", "fill-mask", to, "--top", 20, "--json", *texts))["lines"]
     most = 0.0
-    for text, line in zip(TEXTS, lines, strict=True):
+    for text, line in zip(texts, lines, strict=True):
         ids = tokenizer(text, return_tensors="pt")
         with torch.no_grad():
             rows = model(**ids).logits[0, ids.input_ids[0] == tokenizer.mask_token_id].softmax(-1)
         for row, guesses in zip(rows, line["masks"], strict=True):
             most = max([most, *(abs(guess["probability"] - row[guess["id"]].item()) for guess in guesses)])
+            for guess in guesses:
+                assert guess["piece"] == tokenizer.convert_ids_to_tokens(guess["id"])
+                assert guess.get("text") in (None, tokenizer.decode([guess["id"]]))
     print(f"fill-mask, {settings}: {most:.1g}", flush=True)
     assert most < 1e-5
 
@@ -120,11 +167,11 @@ def classes(source, to, settings):
 
 def tags(source, to, settings):
     tokenizer, model = make("ForTokenClassification", settings, source, to, num_labels=4)
-    words = "the town near river was old and people came to new city".split() * 9
-    (to.parent / "in.conll").write_text("".join(f"{word}\n" for word in words) + "\n")
+    words = "the town near river , was old and na\u00efve people came to \u6771\u4eac \U0001f642".split() * 9
+    (to.parent / "in.conll").write_text("".join(f"{word}\n" for word in words) + "\n", encoding="utf-8")
     run("dstrain", "predict", to, to.parent / "in.conll", "--force", "--out",
         to.parent / "out.conll")
-    features = tokenizer(words, is_split_into_words=True, return_tensors="pt")
+    features = tokenizer([" " + word for word in words], is_split_into_words=True, return_tensors="pt")
     with torch.no_grad():
         best = model(**features).logits[0].argmax(1).tolist()
     numbers = features.word_ids()
@@ -189,7 +236,7 @@ def vectors(source, to, settings):
     texts = ["The river flows past the old mill.", "Stones.", "The city was new and large. " * 8]
     (to.parent / "texts").write_text("\n".join(texts) + "\n")
     with torch.no_grad():
-        hidden = [model.model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0] for text in texts]
+        hidden = [model.base_model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0] for text in texts]
     for pooling, theirs in (("mean", [h.mean(0) for h in hidden]), ("cls", [h[0] for h in hidden]),
                             ("max", [h.max(0)[0] for h in hidden])):
         run("dstrain", "embed", to, to.parent / "texts", "--pooling", pooling, "--seq", 128, "--force", "--out",
@@ -281,6 +328,10 @@ with tempfile.TemporaryDirectory(prefix="modern.") as folder:
         tags(scratch / "source", scratch / "model", one)
         scores(scratch / "source", scratch / "model", one)
         vectors(scratch / "source", scratch / "model", one)
+    for name, row in BPES.items():
+        learn(scratch / name, *row)
+        for same in (fill_masks, classes, tags, scores, vectors):
+            same(scratch / name, scratch / "model", {})
     exports(scratch, scratch / "source")
     glue(scratch, scratch / "pooled")
     questions(scratch, scratch / "pooled")

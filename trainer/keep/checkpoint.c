@@ -236,12 +236,9 @@ static int write_files(const char *directory, const struct checkpoint_parts *par
         result = write_arrays(directory, MOMENTS_NAME, parts, CHECKPOINT_FIRST, 2, hashes, err);
     if (result == 0 && parts->errors)
         result = errors_write(directory, parts->errors, hashes, err);
-    if (result == 0)
-        result = write_text(directory, "vocab.txt", buf_str(&parts->tokenizer->vocab), hashes, err);
-    if (result == 0)
-        result = write_text(directory, "tokenizer.json", buf_str(&parts->tokenizer->tokenizer), hashes, err);
-    if (result == 0)
-        result = write_text(directory, "tokenizer_config.json", buf_str(&parts->tokenizer->config), hashes, err);
+    for (int i = 0; i < TOKENIZER_FILES && result == 0; i++)
+        if (parts->tokenizer->all[i].size > 0)
+            result = write_text(directory, tokenizer_file_names[i], buf_str(&parts->tokenizer->all[i]), hashes, err);
     if (result == 0) {
         SCOPED(mem_free_at) char *path = path_join(directory, STATE_NAME);
         whole = state_json(state, hashes, parts->identity);

@@ -5,7 +5,7 @@
  *     RUN/latest                          "step-00001000\n"
  *     RUN/best                            the same, for the one with the least held-out loss (--keep-best)
  *     RUN/checkpoints/step-00001000/      config.json  model.safetensors (F32, the master copy)
- *                                         vocab.txt  tokenizer.json  tokenizer_config.json
+ *                                         vocab.txt  tokenizer.json  tokenizer_config.json (tokenizer_write.h)
  *                                         optimizer.safetensors (Adam's moments)
  *                                         errors/ (only with 1-bit Adam: errors.h)
  *                                         state.json (the run's identity, its progress, XXH3 of every other file)

@@ -198,11 +198,12 @@ int checkpoint_verify(const char *directory, struct checkpoint_state *state, jso
  * are. */
 static bool is_own(const char *name, const json_t *files)
 {
-    static const char *const usual[] = {STATE_NAME,   ERRORS_NAME, "config.json",    WEIGHTS_NAME,
-                                        MOMENTS_NAME, VOCAB_NAME,  "tokenizer.json", "tokenizer_config.json"};
+    static const char *const usual[] = {STATE_NAME, ERRORS_NAME, "config.json", WEIGHTS_NAME, MOMENTS_NAME};
     bool own = json_object_get(files, name) != NULL;
     for (size_t i = 0; i < sizeof usual / sizeof *usual && !own; i++)
         own = strcmp(name, usual[i]) == 0;
+    for (size_t i = 0; i < TOKENIZER_FILES && !own; i++)
+        own = strcmp(name, tokenizer_file_names[i]) == 0;
     return own;
 }
 

@@ -6,6 +6,11 @@
 
 #include "base/json_write.h"
 
+const char *const tokenizer_file_names[TOKENIZER_FILES] = {
+    "vocab.txt",  "tokenizer.json",          "tokenizer_config.json", "vocab.json",
+    "merges.txt", "special_tokens_map.json", "added_tokens.json",
+};
+
 enum { PAD, UNK, CLS, SEP, MASK, SPECIALS };
 static const char *const specials[SPECIALS] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
 
@@ -100,7 +105,6 @@ int tokenizer_make(struct tokenizer_files *files, const char *path, struct str v
 
 void tokenizer_release(struct tokenizer_files *files)
 {
-    buf_release(&files->vocab);
-    buf_release(&files->tokenizer);
-    buf_release(&files->config);
+    for (int i = 0; i < TOKENIZER_FILES; i++)
+        buf_release(&files->all[i]);
 }

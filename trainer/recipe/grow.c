@@ -100,6 +100,9 @@ static int plan(const char *directory, struct text *text, struct str pieces, con
     const int32_t rows = config->vocabulary;
     const char *const first = pieces.data;
     TRY(text_open(text, directory, config, err));
+    if (text->vocab->kind != VOCAB_WORDPIECE)
+        return fail_at(err, ERR_UNSAFE, directory, ERROR_NO_OFFSET,
+                       "is of a byte-level BPE: --grow-vocab appends pieces to a WordPiece vocabulary only");
     TRY(skip_old(directory, text->vocab, &pieces, err));
     TRY(text_check(directory, (struct str){first, (size_t)(pieces.data - first)}, words, true, err));
     if (pieces.size == 0)

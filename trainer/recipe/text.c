@@ -10,19 +10,49 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
+#include "tokenizer/bpe.h"
 #include "tokenizer/tokenizer_files.h"
+#include "tokenizer/tokenizer_rules.h"
 #include "trainer/data/input.h"
 
 #define KEPT_BYTES_MAX (64u << 20) /* of a tokenizer.json */
 #define LOST_NAMED     10u
 
+static int need_role(const struct vocab *vocab, const char *directory, enum vocab_role role, struct error *err)
+{
+    if (vocab->roles[role] != VOCAB_NONE)
+        return 0;
+    fail_at(err, ERR_UNSAFE, directory, ERROR_NO_OFFSET, "its tokenizer has no %s token", vocab_role_name(role));
+    return hint(err, "tokenizer_config.json or special_tokens_map.json names it: pad_token, cls_token, sep_token, "
+                     "mask_token");
+}
+
+static int check_frames(const struct vocab *vocab, const char *directory, struct error *err)
+{
+    TRY(need_role(vocab, directory, ROLE_PAD, err));
+    TRY(need_role(vocab, directory, ROLE_CLS, err));
+    TRY(need_role(vocab, directory, ROLE_SEP, err));
+    if (vocab->before.count == 1 && vocab->after.count == 1)
+        return 0;
+    fail_at(err, ERR_UNSAFE, directory, ERROR_NO_OFFSET, "its tokenizer puts %zu tokens before a text and %zu after it",
+            vocab->before.count, vocab->after.count);
+    return hint(err, "a model of BERT's kind needs one before and one after: a post_processor TemplateProcessing or "
+                     "RobertaProcessing in tokenizer.json");
+}
+
+static void open_tokenizer(struct text *text)
+{
+    text->tokenizer = tokenizer_open(text->vocab, &text->words);
+    text->state = tokenizer_state_open(text->tokenizer);
+}
+
 int text_open(struct text *text, const char *directory, struct model_config *config, struct error *err)
 {
     struct tokenizer_facts facts;
-    *text = (struct text){0};
+    *text = (struct text){.directory = mem_copy_text(directory)};
     TRY(tokenizer_read(&facts, directory, PROFILE_HF, err));
     text->vocab = facts.vocab;
-    TRY(vocab_need_wordpiece(text->vocab, directory, err));
+    TRY(check_frames(text->vocab, directory, err));
     text->words = facts.words;
     if (facts.vocab->count > (uint32_t)config->vocabulary) {
         fail_at(err, ERR_MISMATCH, directory, ERROR_NO_OFFSET,
@@ -31,9 +61,69 @@ int text_open(struct text *text, const char *directory, struct model_config *con
         return hint(err, "put the tokenizer files that the model was trained with beside its weights");
     }
     config->spare = config->vocabulary - (int32_t)facts.vocab->count;
-    text->tokenizer = tokenizer_open(text->vocab, &text->words);
-    text->state = tokenizer_state_open(text->tokenizer);
+    open_tokenizer(text);
     return 0;
+}
+
+int text_need_mask(const struct text *text, struct error *err)
+{
+    return need_role(text->vocab, text->directory, ROLE_MASK, err);
+}
+
+void text_take_masks(struct text *text)
+{
+    text->words.mask_in_text = true;
+    tokenizer_state_close(text->state);
+    tokenizer_close(text->tokenizer);
+    open_tokenizer(text);
+}
+
+int text_need_pairs(const struct text *text, struct error *err)
+{
+    if (text->vocab->between.count > 0)
+        return 0;
+    fail_at(err, ERR_UNSAFE, text->directory, ERROR_NO_OFFSET, "its tokenizer does not say how two texts become one");
+    return hint(err, "supported is a \"pair\" with the same tokens around both as around one text, and some between");
+}
+
+void text_word(const struct text *text, struct str word, struct ids *out)
+{
+    struct buf spaced = {0};
+    if (text->vocab->kind == VOCAB_WORDPIECE || str_starts(word, STR(" "))) {
+        tokenizer_ids(text->state, word, out);
+        return;
+    }
+    buf_add_byte(&spaced, ' ');
+    buf_add_str(&spaced, word);
+    tokenizer_ids(text->state, buf_str(&spaced), out);
+    buf_release(&spaced);
+}
+
+void text_join(const struct text *text, uint32_t id, struct buf *out)
+{
+    const struct str piece = text->vocab->pieces[id];
+    const bool inside = str_starts(piece, STR("##"));
+    if (text->vocab->kind != VOCAB_WORDPIECE) {
+        text_piece(text, id, out);
+        return;
+    }
+    buf_add_text(out, out->size > 0 && !inside ? " " : "");
+    buf_add(out, piece.data + (inside ? 2 : 0), piece.size - (inside ? 2 : 0));
+}
+
+static bool is_added(const struct vocab *vocab, uint32_t id)
+{
+    for (size_t i = 0; i < vocab->bpe->added.count; i++)
+        if (vocab->bpe->added.items[i].id == id)
+            return true;
+    return false;
+}
+
+void text_piece(const struct text *text, uint32_t id, struct buf *out)
+{
+    const struct vocab *vocab = text->vocab;
+    if (vocab->kind == VOCAB_WORDPIECE || is_added(vocab, id) || !bpe_bytes(vocab->pieces[id], out))
+        buf_add_str(out, vocab->pieces[id]);
 }
 
 void text_say_spare(const struct model_config *config)
@@ -52,6 +142,7 @@ void text_close(struct text *text)
         tokenizer_close(text->tokenizer);
     }
     vocab_close(text->vocab);
+    mem_free(text->directory);
     *text = (struct text){0};
 }
 
@@ -180,6 +271,45 @@ static void raise_length(uint32_t length, struct buf *config)
         buf_add_byte(config, '\n');
     }
     json_decref(json);
+}
+
+/* A class that the trained model's config.json would not lead to is named. */
+static void name_class(const char *directory, struct buf *config)
+{
+    static const char *const names[] = {[RULES_CLASS_OTHER] = "PreTrainedTokenizerFast",
+                                        [RULES_CLASS_GPT2] = "GPT2Tokenizer",
+                                        [RULES_CLASS_ROBERTA] = "RobertaTokenizer"};
+    json_t *json = config->size > 0 ? json_loadb(config->data, config->size, 0, NULL) : json_object();
+    if (!json_object_get(json, "tokenizer_class")) {
+        json_object_set_new(json, "tokenizer_class", json_string(names[rules_bpe_class(directory, json)]));
+        config->size = 0;
+        json_add_text(json, JSON_INDENT(2), config);
+        buf_add_byte(config, '\n');
+    }
+    json_decref(json);
+}
+
+static int copy_files(const char *directory, uint32_t length, struct tokenizer_files *files, struct error *err)
+{
+    *files = (struct tokenizer_files){0};
+    for (int i = 0; i < TOKENIZER_FILES; i++)
+        if (&files->all[i] != &files->vocab)
+            TRY(take_file(directory, tokenizer_file_names[i], &files->all[i], err));
+    raise_length(length, &files->config);
+    name_class(directory, &files->config);
+    return 0;
+}
+
+int text_files(const struct text *text, uint32_t positions, uint32_t length, struct tokenizer_files *files,
+               struct error *err)
+{
+    const char *directory = text->directory;
+    const struct tokenizer_words words = {text->words.cased, text->words.strip_accents, text->words.joined};
+    if (text->vocab->kind != VOCAB_WORDPIECE)
+        return copy_files(directory, length, files, err);
+    TRY(tokenizer_make(files, directory, (struct str){text->vocab->text, text->vocab->text_bytes}, &words, positions,
+                       err));
+    return text_keep(directory, length, files, err);
 }
 
 int text_keep(const char *directory, uint32_t length, struct tokenizer_files *files, struct error *err)

@@ -11,16 +11,31 @@
 #include <stdint.h>
 
 struct text {
-    struct vocab *vocab; /* specials are its fields: vocab->cls, vocab->sep, vocab->mask */
+    char *directory;     /* of the files */
+    struct vocab *vocab; /* what surrounds a text: vocab->before, vocab->after; vocab->mask */
     struct tokenizer_options words;
     struct tokenizer *tokenizer;   /* for all threads */
     struct tokenizer_state *state; /* of the thread that opened it; others open their own */
 };
 
-/* Opens the tokenizer files in `directory` (from checkpoint_locate). Rows of the model's word
- * table for which the vocabulary has no piece become config->spare; ERR_MISMATCH: it has more pieces than rows. Other
- * errors: tokenizer/tokenizer_files.h. text_close is safe after errors too, and on a zeroed struct. */
+/* Opens the tokenizer files in `directory` (from checkpoint_locate), of any kind. Rows of the model's word table for
+ * which the vocabulary has no piece become config->spare. A text gets one piece before it and one after it.
+ * ERR_MISMATCH: it has more pieces than rows; ERR_UNSAFE: a byte-level BPE without padding, class and separator, or
+ * that puts other pieces around a text. Other errors: tokenizer/tokenizer_files.h. text_close is safe after errors too,
+ * and on a zeroed struct. */
 int text_open(struct text *text, const char *directory, struct model_config *config, struct error *err);
+/* ERR_UNSAFE: the tokenizer has no mask. */
+int text_need_mask(const struct text *text, struct error *err);
+/* From now on the mask's spelling in a text is the mask; of WordPiece it stays text. */
+void text_take_masks(struct text *text);
+/* ERR_UNSAFE: the tokenizer's files do not say how two texts become one, or in a form that is not known. */
+int text_need_pairs(const struct text *text, struct error *err);
+/* Appends the ids of a word of a sentence that was cut into words: of a byte-level BPE with a blank before it. */
+void text_word(const struct text *text, struct str word, struct ids *out);
+/* Appends what a piece stands for: of a byte-level BPE its bytes, which need not be UTF-8. text_join puts a blank
+ * before it where it begins a word, and drops the mark of one that does not. */
+void text_piece(const struct text *text, uint32_t id, struct buf *out);
+void text_join(const struct text *text, uint32_t id, struct buf *out);
 /* Says on the console that the model has spare rows, if it has. */
 void text_say_spare(const struct model_config *config);
 void text_close(struct text *text);
@@ -31,6 +46,10 @@ void text_close(struct text *text);
 int text_check(const char *directory, struct str pieces, const struct tokenizer_words *words, bool needed,
                struct error *err);
 
+/* The tokenizer's files of a training whose texts `text` cuts; `positions` are the trained model's. `length`: as of
+ * text_keep. */
+int text_files(const struct text *text, uint32_t positions, uint32_t length, struct tokenizer_files *files,
+               struct error *err);
 /* The files of a training that starts from the model in `directory` and keeps its pieces (text_check): where there is a
  * tokenizer.json, that file and the tokenizer_config.json beside it replace those of *files, with the added tokens and
  * settings that only other programs read; else text_warn_lost. A model_max_length below `length`, which the trained

@@ -198,8 +198,8 @@ static int keep_products(const char *directory, const struct engine *engine, str
 int record_files(const struct run *run, const struct setup *setup, const struct engine *engine, struct error *err)
 {
     const struct tokenizer_files *files = &setup->tokenizer;
-    TRY(write_small(run->directory, "vocab.txt", &files->vocab, err));
-    TRY(write_small(run->directory, "tokenizer.json", &files->tokenizer, err));
-    TRY(write_small(run->directory, "tokenizer_config.json", &files->config, err));
+    for (int i = 0; i < TOKENIZER_FILES; i++)
+        if (files->all[i].size > 0)
+            TRY(write_small(run->directory, tokenizer_file_names[i], &files->all[i], err));
     return keep_products(run->directory, engine, err);
 }

@@ -30,13 +30,8 @@ static int read_vocabulary(const struct setup *s, char **path, struct buf *vocab
 static int make_tokenizer(struct setup *s, const struct origin *origin, int32_t positions, struct error *err)
 {
     const struct tuning *tuning = s->settings->tuning;
-    if (tuning) {
-        const struct text *text = tuning->text(tuning->context);
-        const struct tokenizer_words as_read = {text->words.cased, text->words.strip_accents, text->words.joined};
-        TRY(tokenizer_make(&s->tokenizer, origin->files, (struct str){text->vocab->text, text->vocab->text_bytes},
-                           &as_read, (uint32_t)positions, err));
-        return text_keep(origin->files, s->longer, &s->tokenizer, err);
-    }
+    if (tuning)
+        return text_files(tuning->text(tuning->context), (uint32_t)positions, s->longer, &s->tokenizer, err);
     struct buf vocab = {0};
     struct tokenizer_words words;
     char *path;

@@ -136,7 +136,7 @@ static uint32_t best_places(const float *logits, size_t step, uint32_t count, ui
 static bool is_span(const struct squad_feature *f, uint32_t window, uint32_t begin, uint32_t end, uint32_t longest)
 {
     const struct squad_window *w = &f->windows[window];
-    const uint32_t before = f->query + 2;
+    const uint32_t before = f->before;
     if (begin < before || begin >= before + w->length || end < before || end >= before + w->length)
         return false;
     return end >= begin && end - begin + 1 <= longest && squad_is_best_window(f, window, w->start + begin - before);
@@ -206,7 +206,7 @@ static void text_of(const struct squad_feature *f, const struct candidate *c, co
                     struct candidate_text *out)
 {
     const struct squad_context *context = f->question->context;
-    const uint32_t start = f->windows[c->window].start - (f->query + 2);
+    const uint32_t start = f->windows[c->window].start - f->before;
     buf_reset(&out->pieces);
     buf_reset(&out->words);
     buf_reset(&out->answer);

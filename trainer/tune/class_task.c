@@ -29,9 +29,11 @@ static const struct metric number_metrics[] = {
     {"squared_error", "squared error", METRIC_LOSS, HEAD_CLASS, NULL},
 };
 
-int class_check_pairs(const struct model_config *config, struct error *err)
+int class_check_pairs(const struct text *text, const struct model_config *config, struct error *err)
 {
-    return model_takes_pairs(config) ? 0 : fail(err, ERR_MISMATCH, "the model knows one segment, the samples have two");
+    if (!model_takes_pairs(config))
+        return fail(err, ERR_MISMATCH, "the model knows one segment, the samples have two");
+    return text_need_pairs(text, err);
 }
 
 /* ---- the data ---- */
@@ -181,19 +183,18 @@ static json_t *text_of(const struct class_job *job, const struct samples *sample
 {
     const struct vocab *vocab = job->text.vocab;
     const struct task_sample *sample = &samples->items[row];
-    struct buf text = {0};
-    for (uint32_t i = 1; i + 1 < sample->length; i++) {
-        const struct str piece = vocab->pieces[samples->ids[sample->at + i]];
-        const bool inside = str_starts(piece, STR("##"));
-        if (i + 1 == sample->a_length) {
-            buf_add_text(&text, " |");
-            continue;
-        }
-        buf_add_text(&text, text.size > 0 && !inside ? " " : "");
-        buf_add(&text, piece.data + (inside ? 2 : 0), piece.size - (inside ? 2 : 0));
-    }
-    json_t *json = json_stringn(text.data ? text.data : "", text.size);
+    const uint32_t *ids = samples->ids + sample->at;
+    struct buf text = {0}, good = {0};
+    for (uint32_t i = 1; i + 1 < sample->length; i++)
+        if (ids[i] != vocab->between.ids[0])
+            text_join(&job->text, ids[i], &text);
+        else if (ids[i - 1] != ids[i])
+            buf_add_text(&text, vocab->kind == VOCAB_WORDPIECE ? " |" : " | ");
+    utf8_replace(buf_str(&text), &good); /* a text may be cut inside a character */
+    const struct str joined = str_trim(buf_str(&good));
+    json_t *json = json_stringn(joined.size > 0 ? joined.data : "", joined.size);
     buf_release(&text);
+    buf_release(&good);
     return json;
 }
 
@@ -351,8 +352,7 @@ void class_cut(struct class_cutter *c, struct str a, const struct str *b, uint32
     tokenizer_ids(c->text->state, a, &c->a);
     if (b)
         tokenizer_ids(c->text->state, *b, &c->b);
-    sample.a_length =
-        features_pair(&c->a, b ? &c->b : NULL, c->text->vocab->cls, c->text->vocab->sep, c->length, &c->pieces);
+    sample.a_length = features_pair(&c->a, b ? &c->b : NULL, c->text->vocab, c->length, &c->pieces);
     sample.length = (uint32_t)c->pieces.count;
     samples_add(samples, c->pieces.data, sample);
 }

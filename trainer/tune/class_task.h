@@ -86,8 +86,8 @@ struct task class_task(void *context, const struct recipe *recipe);
 /* ERR_INPUT: there is nothing to score, `what` ("row"). */
 int class_nothing(const struct class_job *job, const char *what, struct error *err);
 
-/* For samples of two segments. ERR_MISMATCH: the model knows one. */
-int class_check_pairs(const struct model_config *config, struct error *err);
+/* For samples of two segments. ERR_MISMATCH: the model knows one. ERR_UNSAFE: text_need_pairs. */
+int class_check_pairs(const struct text *text, const struct model_config *config, struct error *err);
 
 /* Cuts texts into samples: [CLS] A [SEP], or [CLS] A [SEP] B [SEP], of at most `length` tokens. Zeroed but for the
  * first two; class_cutter_release frees the rest. */

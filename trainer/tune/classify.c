@@ -183,7 +183,7 @@ static int read(struct class_job *job, const struct model_config *config, struct
     c->several = job->settings->kind == CLASSIFY_SEVERAL;
     TRY(read_tables(c, config, err));
     if (c->train.pairs || c->dev.pairs)
-        TRY(class_check_pairs(config, err));
+        TRY(class_check_pairs(&job->text, config, err));
     if (c->dev.samples.count == 0)
         return class_nothing(job, "row", err);
     say_dev(c);

@@ -33,7 +33,7 @@ static void end_sentence(struct corpus *c)
 static void add_pieces(struct corpus *c, struct str word, const struct text *text)
 {
     c->one.count = 0;
-    tokenizer_ids(text->state, word, &c->one);
+    text_word(text, word, &c->one);
     ids_add(&c->starts, (uint32_t)c->pieces.count);
     for (size_t i = 0; i < c->one.count; i++)
         ids_add(&c->pieces, c->one.data[i]);
@@ -67,10 +67,10 @@ static size_t window_of(size_t piece, size_t room, size_t pieces)
 static void add_window(struct corpus *c, const struct text *text, size_t start, size_t size)
 {
     c->one.count = 0;
-    ids_add(&c->one, text->vocab->cls);
+    ids_add(&c->one, text->vocab->before.ids[0]);
     for (size_t i = 0; i < size; i++)
         ids_add(&c->one, c->pieces.data[start + i]);
-    ids_add(&c->one, text->vocab->sep);
+    ids_add(&c->one, text->vocab->after.ids[0]);
     const uint32_t length = (uint32_t)c->one.count;
     samples_add(&c->samples, c->one.data, (struct task_sample){.length = length, .a_length = length});
 }

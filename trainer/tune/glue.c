@@ -54,7 +54,7 @@ static int read(struct class_job *job, const struct model_config *config, struct
 {
     struct glue *g = (struct glue *)job;
     if (g->task->train.b != GLUE_NONE)
-        TRY(class_check_pairs(config, err));
+        TRY(class_check_pairs(&job->text, config, err));
     job->labels = labels_of_glue(g->task);
     job->dev[0] = &g->devs[0].samples;
     if (job->answers && job->settings->dev) /* a file instead of the task's; needs no folder */

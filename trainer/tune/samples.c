@@ -21,22 +21,32 @@ static void append(struct ids *out, const struct ids *more)
     out->count += more->count;
 }
 
-uint32_t features_pair(struct ids *a, struct ids *b, uint32_t cls, uint32_t sep, uint32_t length, struct ids *out)
+static void append_frame(struct ids *out, const struct vocab_frame *frame)
+{
+    for (size_t i = 0; i < frame->count; i++)
+        ids_add(out, frame->ids[i]);
+}
+
+uint32_t features_pair(struct ids *a, struct ids *b, const struct vocab *vocab, uint32_t length, struct ids *out)
 {
     struct ids none = {0};
-    assert(length >= (b ? 3 : 2));
-    features_truncate(a, b ? b : &none, length - (b ? 3 : 2));
+    const size_t around = vocab->before.count + vocab->after.count + (b ? vocab->between.count : 0);
+    assert(length >= around);
+    features_truncate(a, b ? b : &none, length - around);
     out->count = 0;
-    ids_add(out, cls);
+    append_frame(out, &vocab->before);
     append(out, a);
-    ids_add(out, sep);
-    const uint32_t a_length = (uint32_t)out->count;
     if (b) {
+        append_frame(out, &vocab->between);
+        const uint32_t a_length = (uint32_t)out->count;
         append(out, b);
-        ids_add(out, sep);
+        append_frame(out, &vocab->after);
+        assert(out->count <= length);
+        return vocab->second_type ? a_length : (uint32_t)out->count;
     }
-    assert(a_length <= out->count && out->count <= length);
-    return a_length;
+    append_frame(out, &vocab->after);
+    assert(out->count <= length);
+    return (uint32_t)out->count;
 }
 
 void samples_add(struct samples *s, const uint32_t *ids, struct task_sample sample)

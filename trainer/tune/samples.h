@@ -9,6 +9,7 @@
 #pragma once
 
 #include "tokenizer/ids.h"
+#include "tokenizer/vocab.h"
 #include "trainer/data/source.h"
 #include "trainer/data/heads.h"
 
@@ -20,9 +21,9 @@
  * most `most` (Google's _truncate_seq_pair). */
 void features_truncate(struct ids *a, struct ids *b, size_t most);
 
-/* Writes [CLS] A [SEP], and if b is not NULL B [SEP] after it, in at most `length` tokens: truncates a and b. Returns
- * the tokens of the first segment; `out` is emptied first. */
-uint32_t features_pair(struct ids *a, struct ids *b, uint32_t cls, uint32_t sep, uint32_t length, struct ids *out);
+/* Writes [CLS] A [SEP], or if b is not NULL [CLS] A [SEP] B [SEP], with the pieces that the vocabulary has for that, in
+ * at most `length` tokens: truncates a and b. Returns the tokens of the first segment; `out` is emptied first. */
+uint32_t features_pair(struct ids *a, struct ids *b, const struct vocab *vocab, uint32_t length, struct ids *out);
 
 struct task_sample {
     size_t at;         /* of its first id in `ids` */

@@ -92,8 +92,8 @@ static int squad_open(void *context, const struct settings *settings, const stru
                       struct model_config *config, struct material *material, struct error *err)
 {
     struct squad *s = context;
-    TRY(squad_check_limits(&s->limits, config, err));
     TRY(text_open(&s->text, origin->files, config, err));
+    TRY(squad_check_limits(&s->limits, &s->text, config, err));
     if (s->train)
         TRY(read_train(s, err));
     if (s->dev)

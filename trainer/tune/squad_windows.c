@@ -111,17 +111,20 @@ static bool find_answer(struct making *m, const struct squad_feature *f, const u
 static void add_window(struct making *m, struct squad_feature *f, uint32_t start, uint32_t length, bool answered,
                        uint32_t first, uint32_t last)
 {
-    const uint32_t before = f->query + 2;
-    struct task_sample sample = {.length = before + length + 1, .a_length = before};
+    const struct vocab *vocab = m->text->vocab;
+    const uint32_t before = f->before;
+    struct task_sample sample = {.length = before + length + 1};
+    sample.a_length = vocab->second_type ? before : sample.length;
     assert(f->query <= m->query.count && start + length <= f->piece_count && sample.length <= m->limits->length);
     m->window.count = 0;
-    ids_add(&m->window, m->text->vocab->cls);
+    ids_add(&m->window, vocab->before.ids[0]);
     for (uint32_t i = 0; i < f->query; i++)
         ids_add(&m->window, m->query.data[i]);
-    ids_add(&m->window, m->text->vocab->sep);
+    for (size_t i = 0; i < vocab->between.count; i++)
+        ids_add(&m->window, vocab->between.ids[i]);
     for (uint32_t i = 0; i < length; i++)
         ids_add(&m->window, f->pieces[start + i]);
-    ids_add(&m->window, m->text->vocab->sep);
+    ids_add(&m->window, vocab->after.ids[0]);
     if (answered && first >= start && last < start + length && first <= last) {
         sample.token = first - start + before;
         sample.label = last - start + before;
@@ -133,8 +136,8 @@ static void add_window(struct making *m, struct squad_feature *f, uint32_t start
 
 static void cut_windows(struct making *m, struct squad_feature *f, bool answered, uint32_t first, uint32_t last)
 {
-    assert(m->limits->length > f->query + 3 && m->limits->stride > 0);
-    const uint32_t room = m->limits->length - f->query - 3;
+    assert(m->limits->length > f->before + 1 && m->limits->stride > 0);
+    const uint32_t room = m->limits->length - f->before - 1;
     const uint32_t step = m->limits->stride < room ? m->limits->stride : room;
     f->windows = arena_array(&m->out->arena, f->piece_count / step + 2, sizeof *f->windows);
     for (uint32_t start = 0; start < f->piece_count; start += step) {
@@ -214,6 +217,7 @@ static void make_one(struct making *m, const struct squad_question *question)
     m->query.count = 0;
     tokenizer_ids(m->text->state, question->text, &m->query);
     f->query = (uint32_t)m->query.count < m->limits->query_most ? (uint32_t)m->query.count : m->limits->query_most;
+    f->before = f->query + 1 + (uint32_t)m->text->vocab->between.count;
     cut_windows(m, f, answered, first, last);
     out->count++;
 }
@@ -240,7 +244,8 @@ void squad_features_release(struct squad_features *features)
     *features = (struct squad_features){.samples = {.head = HEAD_SPAN}};
 }
 
-int squad_check_limits(const struct squad_limits *limits, const struct model_config *config, struct error *err)
+int squad_check_limits(const struct squad_limits *limits, const struct text *text, const struct model_config *config,
+                       struct error *err)
 {
     if (limits->length > (uint32_t)config->positions) {
         fail(err, ERR_MISMATCH, "--seq %" PRIu32 " is above the model's %" PRId32 " positions", limits->length,
@@ -249,7 +254,11 @@ int squad_check_limits(const struct squad_limits *limits, const struct model_con
     }
     if (!model_takes_pairs(config))
         return fail(err, ERR_MISMATCH, "the model knows one segment, question and context are two");
-    if (limits->query_most + 4 > limits->length)
+    if (text->vocab->kind != VOCAB_WORDPIECE)
+        return fail_at(err, ERR_UNSAFE, text->directory, ERROR_NO_OFFSET,
+                       "answers to questions of a byte-level BPE are not supported yet");
+    TRY(text_need_pairs(text, err));
+    if (limits->query_most + 3 + text->vocab->between.count > limits->length)
         return fail(err, ERR_USAGE, "--max-query %" PRIu32 " leaves no room for a context in --seq %" PRIu32,
                     limits->query_most, limits->length);
     return 0;

@@ -26,6 +26,7 @@ struct squad_window {
 struct squad_feature {
     const struct squad_question *question;
     uint32_t query;          /* pieces of the question, after truncation */
+    uint32_t before;         /* tokens of a window before the context */
     const uint32_t *pieces;  /* [piece_count] of the context; in the arena, shared with other questions about it */
     const uint32_t *word_of; /* [piece_count] which word of the context each belongs to */
     uint32_t piece_count;
@@ -43,8 +44,10 @@ struct squad_features {
     const char *first_left_out; /* id of one of them */
 };
 
-/* ERR_MISMATCH, ERR_USAGE: the model has no such positions or one segment only, or a question leaves no room. */
-int squad_check_limits(const struct squad_limits *limits, const struct model_config *config, struct error *err);
+/* ERR_MISMATCH, ERR_USAGE: the model has no such positions or one segment only, or a question leaves no room.
+ * ERR_UNSAFE: text_need_pairs. */
+int squad_check_limits(const struct squad_limits *limits, const struct text *text, const struct model_config *config,
+                       struct error *err);
 
 /* Features of all questions. With `training` those that cannot be trained on are left out, and labels are set, to
  * the first answer; else all labels are 0. A zeroed *features is ready; squad_features_release. */

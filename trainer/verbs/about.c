@@ -156,7 +156,11 @@ static void describe_tokenizer(struct about *about, const char *files, const str
     struct model_config model = *config;
     struct text text = {0};
     char pieces[32];
-    if (config->vocabulary > 0 && text_open(&text, files, &model, &ignored) == 0)
+    const bool known = config->vocabulary > 0 && text_open(&text, files, &model, &ignored) == 0;
+    if (known && text.vocab->kind != VOCAB_WORDPIECE)
+        snprintf(about->tokenizer, sizeof about->tokenizer, "byte-level BPE, %s pieces",
+                 format_count(text.vocab->count, pieces));
+    else if (known)
         snprintf(about->tokenizer, sizeof about->tokenizer, "WordPiece, %s pieces, %s, accents %s",
                  format_count(text.vocab->count, pieces), text.words.cased ? "cased" : "uncased",
                  text.words.strip_accents ? "stripped" : "kept");

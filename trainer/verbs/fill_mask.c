@@ -45,24 +45,32 @@ struct fill {
 
 /* ---- lines to pieces ---- */
 
-/* The text between masks is cut as the tokenizer cuts a whole text. */
+static struct str mask_of(const struct fill *f)
+{
+    return f->reading.text.vocab->pieces[f->reading.text.vocab->mask];
+}
+
+/* The text between masks is cut as the tokenizer cuts a whole text. A byte-level BPE finds masks itself, because they
+ * may take the white space beside them. */
 static void cut(struct fill *f, struct line *line)
 {
-    static const struct str mask = {"[MASK]", 6};
     const struct vocab *vocab = f->reading.text.vocab;
+    const struct str mask = mask_of(f);
     struct str rest = line->text;
     line->first = f->ids.count;
     line->mask_first = f->places.count;
-    ids_add(&f->ids, vocab->cls);
-    for (size_t at; (at = str_find(rest, mask)) != SIZE_MAX;) {
+    ids_add(&f->ids, vocab->before.ids[0]);
+    for (size_t at; vocab->kind == VOCAB_WORDPIECE && (at = str_find(rest, mask)) != SIZE_MAX;) {
         tokenizer_ids(f->reading.text.state, (struct str){rest.data, at}, &f->ids);
-        ids_add(&f->places, (uint32_t)(f->ids.count - line->first));
         ids_add(&f->ids, vocab->mask);
         rest = (struct str){rest.data + at + mask.size, rest.size - at - mask.size};
     }
     tokenizer_ids(f->reading.text.state, rest, &f->ids);
-    ids_add(&f->ids, vocab->sep);
+    ids_add(&f->ids, vocab->after.ids[0]);
     line->length = f->ids.count - line->first;
+    for (size_t i = 0; i < line->length; i++)
+        if (f->ids.data[line->first + i] == vocab->mask)
+            ids_add(&f->places, (uint32_t)i);
     line->masks = f->places.count - line->mask_first;
 }
 
@@ -78,8 +86,10 @@ static int add_line(struct fill *f, struct str text, struct error *err)
     *line = (struct line){.text = text};
     cut(f, line);
     if (line->masks == 0) {
-        fail(err, ERR_USAGE, "line %zu has no [MASK]: %.*s", f->line_count, shown, text.data);
-        return hint(err, "write [MASK], in capitals, for each piece to find");
+        const struct str mask = mask_of(f);
+        const int size = (int)(mask.size < SHOWN_BYTES ? mask.size : SHOWN_BYTES);
+        fail(err, ERR_USAGE, "line %zu has no %.*s: %.*s", f->line_count, size, mask.data, shown, text.data);
+        return hint(err, "write %.*s, exactly so, for each piece to find", size, mask.data);
     }
     if (line->length > positions)
         return fail(err, ERR_MISMATCH,
@@ -107,7 +117,7 @@ static int read_lines(struct fill *f, struct opt_paths texts, struct error *err)
             return texts.count > 0 && path_is_file(texts.items[0])
                        ? hint_command(err, "TEXT is the text itself; <%s reads a file", texts.items[0])
                        : -1;
-    return f->line_count > 0 ? 0 : fail(err, ERR_USAGE, "standard input has no lines: give a text with a [MASK] in it");
+    return f->line_count > 0 ? 0 : fail(err, ERR_USAGE, "standard input has no lines: give a text with a mask in it");
 }
 
 /* ---- lines to the model ---- */
@@ -179,32 +189,51 @@ static void answer(void *context, const struct batch *batch)
 
 /* ---- guesses to the user ---- */
 
+/* What a piece stands for. */
+static void piece_text(const struct fill *f, uint32_t id, struct buf *out)
+{
+    struct buf bytes = {0};
+    buf_reset(out);
+    text_piece(&f->reading.text, id, &bytes);
+    utf8_replace(buf_str(&bytes), out);
+    buf_release(&bytes);
+}
+
 static void print_text(const struct fill *f)
 {
-    const struct vocab *vocab = f->reading.text.vocab;
+    struct buf piece = {0};
     for (size_t i = 0; i < f->line_count; i++) {
         const struct line *line = &f->lines[i];
         output_line("%.*s", (int)line->text.size, line->text.data);
         for (size_t mask = 0; mask < line->masks; mask++) {
             const struct guess *guess = f->guesses + (line->mask_first + mask) * f->top;
             if (line->masks > 1)
-                output_line("  [MASK] %zu", mask + 1);
+                output_line("  %.*s %zu", (int)mask_of(f).size, mask_of(f).data, mask + 1);
             for (size_t k = 0; k < f->top; k++) {
-                const struct str piece = vocab->pieces[guess[k].piece];
+                piece_text(f, guess[k].piece, &piece);
                 output_line("  %6.2f %%  %.*s", 100 * guess[k].probability, (int)piece.size, piece.data);
             }
         }
     }
+    buf_release(&piece);
 }
 
 static json_t *guesses_json(const struct fill *f, const struct guess *guess)
 {
+    const struct vocab *vocab = f->reading.text.vocab;
+    struct buf text = {0};
     json_t *all = json_array();
     for (size_t k = 0; k < f->top; k++) {
-        const struct str piece = f->reading.text.vocab->pieces[guess[k].piece];
-        json_array_append_new(all, json_pack("{s:s%, s:i, s:f}", "piece", piece.data, piece.size, "id",
-                                             (int)guess[k].piece, "probability", guess[k].probability));
+        const struct str piece = vocab->pieces[guess[k].piece];
+        json_t *one = json_pack("{s:s%, s:i, s:f}", "piece", piece.data, piece.size, "id", (int)guess[k].piece,
+                                "probability", guess[k].probability);
+        if (vocab->kind != VOCAB_WORDPIECE) { /* whose pieces are no text */
+            piece_text(f, guess[k].piece, &text);
+            json_object_set_new(one, "text", json_stringn(buf_text(&text), text.size));
+        }
+        json_array_append_new(all, one);
     }
+    buf_release(&text);
     return all;
 }
 
@@ -255,7 +284,11 @@ int dstrain_fill_mask(void *context, struct opt_paths bare, struct error *err)
     stop_on_signals();
     int result = reading_find(&f.reading, context, bare.items[0], 1u << HEAD_MASKED, err);
     if (result == 0)
+        result = text_need_mask(&f.reading.text, err);
+    if (result == 0) {
+        text_take_masks(&f.reading.text);
         result = fill(&f, texts, err);
+    }
     reading_close(&f.reading);
     ids_release(&f.ids);
     ids_release(&f.places);

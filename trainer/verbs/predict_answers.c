@@ -125,7 +125,7 @@ static bool all_have_answers(const struct squad_file *file)
 
 static int predict_all(struct predicting *p, struct questions *q, json_t **scores, struct error *err)
 {
-    TRY(squad_check_limits(&q->limits, &p->reading.recipe.config, err));
+    TRY(squad_check_limits(&q->limits, &p->reading.text, &p->reading.recipe.config, err));
     TRY(squad_read(&q->file, p->file, err));
     TRY(each_question(p, q, check_question, err));
     q->rules.version_2 = q->file.version_2;

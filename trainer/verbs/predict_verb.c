@@ -154,7 +154,7 @@ static int open_table(struct predicting *p, struct error *err)
     if (task && task->text2 && p->columns.text2 == COLUMN_NONE)
         return columns_ask(&p->table, "text2", "second text", err);
     if (p->columns.text2 != COLUMN_NONE)
-        TRY(class_check_pairs(&p->reading.recipe.config, err));
+        TRY(class_check_pairs(&p->reading.text, &p->reading.recipe.config, err));
     return check_names(p, err);
 }
 

@@ -205,9 +205,9 @@ static int fetch(const void *context, uint64_t k, struct sequence *sequence, str
     struct marks *masked = &sequence->marks[HEAD_MASKED];
     (void)err;
     sequence->length = sequence->a_length = (uint32_t)length + 2;
-    sequence->ids[0] = vocab->cls;
+    sequence->ids[0] = vocab->before.ids[0];
     memcpy(sequence->ids + 1, s->ids.data + first, length * sizeof *sequence->ids);
-    sequence->ids[length + 1] = vocab->sep;
+    sequence->ids[length + 1] = vocab->after.ids[0];
     masked->count = 1;
     masked->tokens[0] = (uint32_t)place;
     masked->labels[0] = sequence->ids[place];
@@ -338,7 +338,11 @@ static int score(struct score *s, struct error *err)
     fflush(stdout); /* results precede messages, even if both go to one pipe */
     log_say("done       %s, %s in %s", format_counted(s->pair_count, "pair", pairs),
             format_counted(s->ids.count, "masked piece", pieces), format_seconds(s->seconds, time));
-    say_next(command_text("dstrain fill-mask %s 'Paris is the [MASK] of France.'", s->reading.origin.name));
+    const struct vocab *vocab = s->reading.text.vocab;
+    SCOPED(buf_release) struct buf sentence = {0};
+    buf_addf(&sentence, "Paris is the %.*s of France.", (int)vocab->pieces[vocab->mask].size,
+             vocab->pieces[vocab->mask].data);
+    say_next(command_text("dstrain fill-mask %s %s", s->reading.origin.name, buf_text(&sentence)));
     return 0;
 }
 
@@ -347,6 +351,8 @@ int dstrain_score(void *context, struct opt_paths bare, struct error *err)
     struct score s = {.path = bare.items[1], .labels = {{.key = "paradigm"}, {.key = "phenomenon"}}};
     stop_on_signals();
     int result = reading_find(&s.reading, context, bare.items[0], 1u << HEAD_MASKED, err);
+    if (result == 0)
+        result = text_need_mask(&s.reading.text, err);
     if (result == 0)
         result = score(&s, err);
     reading_close(&s.reading);

@@ -32,6 +32,7 @@ static int clear(void **state)
     unlink(FOLDER "/tokenizer.json");
     unlink(FOLDER "/tokenizer_config.json");
     unlink(FOLDER "/added_tokens.json");
+    unlink(FOLDER "/special_tokens_map.json");
     rmdir(FOLDER);
     return 0;
 }
@@ -249,5 +250,107 @@ TEST_WITH(words_of_another_cut_are_refused, NULL, clear)
         assert_int_equal(text_check(FOLDER, STR(VOCAB), &ours, true, &err), -1);
         assert_int_equal(err.kind, ERR_MISMATCH);
         assert_int_equal(text_check(FOLDER, STR(VOCAB), &theirs, true, &err), 0);
+    }
+}
+
+/* ---- byte-level BPE ---- */
+
+#define BPE                                                                                                            \
+    "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"<s>\": 0, \"<pad>\": 1, \"</s>\": 2, \"<mask>\": 3, \"a\": 4, "     \
+    "\"\\u0120\": 5, \"\\u0120a\": 6, \"\\u00c3\": 7, \"\\u00a9\": 8}, \"merges\": [\"\\u0120 a\"]}, "                 \
+    "\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false}, \"added_tokens\": [{\"id\": 3, "       \
+    "\"content\": \"<mask>\", \"special\": true, \"lstrip\": true}]"
+#define ROBERTA ", \"post_processor\": {\"type\": \"RobertaProcessing\", \"cls\": [\"<s>\", 0], \"sep\": [\"</s>\", 2]}"
+
+static void open_bpe(struct text *text)
+{
+    struct model_config config = {.vocabulary = 9};
+    struct error err = {0};
+    mkdir(FOLDER, 0777);
+    put("tokenizer.json", BPE ROBERTA "}");
+    put("special_tokens_map.json", "{\"mask_token\": \"<mask>\"}");
+    assert_int_equal(text_open(text, FOLDER, &config, &err), 0);
+    assert_int_equal(config.spare, 0);
+}
+
+static void expect_ids(const struct ids *ids, size_t count, const uint32_t *expected)
+{
+    assert_int_equal(ids->count, count);
+    assert_memory_equal(ids->data, expected, count * sizeof *expected);
+}
+
+TEST_WITH(a_bpe_cuts_words_and_masks, NULL, clear)
+{
+    struct text text;
+    struct ids ids = {0};
+    struct buf out = {0};
+    open_bpe(&text);
+    text_word(&text, STR("a"), &ids);
+    text_word(&text, STR(" a"), &ids);
+    tokenizer_ids(text.state, STR("a"), &ids);
+    expect_ids(&ids, 3, (const uint32_t[]){6, 6, 4});
+    ids.count = 0;
+    text_take_masks(&text); /* the other special tokens stay text, of which this vocabulary has one letter */
+    tokenizer_ids(text.state, STR("a <mask> a<s>"), &ids);
+    expect_ids(&ids, 3, (const uint32_t[]){4, 3, 6});
+    text_piece(&text, 6, &out);
+    text_piece(&text, 7, &out);
+    text_piece(&text, 8, &out);
+    text_piece(&text, 3, &out);
+    assert_string_equal(buf_text(&out), " a\u00e9<mask>");
+    buf_release(&out);
+    ids_release(&ids);
+    text_close(&text);
+}
+
+/* A training that keeps the tokenizer has its files, and names the class that reads them. */
+TEST_WITH(files_of_a_bpe_are_copied, NULL, clear)
+{
+    struct text text;
+    struct tokenizer_files files;
+    struct error err = {0};
+    open_bpe(&text);
+    assert_int_equal(text_files(&text, 64, 0, &files, &err), 0);
+    assert_string_equal(buf_text(&files.tokenizer), BPE ROBERTA "}");
+    assert_string_equal(buf_text(&files.specials), "{\"mask_token\": \"<mask>\"}");
+    assert_non_null(strstr(buf_text(&files.config), "\"tokenizer_class\": \"PreTrainedTokenizerFast\""));
+    assert_true(files.vocab.size == 0 && files.pieces.size == 0 && files.merges.size == 0 && files.added.size == 0);
+    tokenizer_release(&files);
+    put("tokenizer_config.json", "{\"tokenizer_class\": \"X\"}");
+    assert_int_equal(text_files(&text, 64, 0, &files, &err), 0);
+    assert_string_equal(buf_text(&files.config), "{\"tokenizer_class\": \"X\"}");
+    tokenizer_release(&files);
+    text_close(&text);
+}
+
+/* Refused, with a message that says what is missing. */
+TEST_WITH(a_bpe_needs_its_roles, NULL, clear)
+{
+    static const struct {
+        const char *json, *map, *said;
+        enum error_kind kind;
+        int32_t rows;
+    } cases[] = {
+        {BPE "}", "{}", "puts 0 tokens before a text and 0 after it", ERR_UNSAFE, 9},
+        {BPE ROBERTA "}", "{}", "no padding token", ERR_UNSAFE, 9},
+        {BPE ROBERTA "}", "{\"pad_token\": \"none\"}", "no piece \"none\"", ERR_UNSAFE, 9},
+        {BPE ROBERTA "}", "{}", "has 9 pieces, the model has embeddings of 8", ERR_MISMATCH, 8},
+        {"{\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"a\", 0.5]]}}", "{}", "Unigram", ERR_UNSAFE, 9},
+    };
+    mkdir(FOLDER, 0777);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct text text;
+        struct model_config config = {.vocabulary = cases[i].rows};
+        struct error err = {0};
+        char *json = mem_copy_text(cases[i].json);
+        if (strstr(cases[i].said, "padding"))
+            memcpy(strstr(json, "<pad>"), "<pod>", 5);
+        put("tokenizer.json", json);
+        mem_free(json);
+        put("special_tokens_map.json", cases[i].map);
+        assert_int_equal(text_open(&text, FOLDER, &config, &err), -1);
+        assert_int_equal(err.kind, cases[i].kind);
+        assert_non_null(strstr(err.text, cases[i].said));
+        text_close(&text);
     }
 }

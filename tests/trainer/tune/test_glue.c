@@ -32,13 +32,20 @@ TEST(a_pair_has_its_special_tokens)
         ids_add(&a, 10 + i);
         ids_add(&b, 20 + i);
     }
-    assert_int_equal(features_pair(&a, &b, 1, 2, 8, &out), 5);
+    struct vocab vocab = {.before = {{1}, 1}, .between = {{2}, 1}, .after = {{2}, 1}, .second_type = true};
+    assert_int_equal(features_pair(&a, &b, &vocab, 8, &out), 5);
     static const uint32_t both[] = {1, 10, 11, 12, 2, 20, 21, 2};
     assert_true(out.count == 8 && memcmp(out.data, both, sizeof both) == 0);
     a.count = 6;
-    assert_int_equal(features_pair(&a, NULL, 1, 2, 5, &out), 5);
+    assert_int_equal(features_pair(&a, NULL, &vocab, 5, &out), 5);
     static const uint32_t one[] = {1, 10, 11, 12, 2};
     assert_true(out.count == 5 && memcmp(out.data, one, sizeof one) == 0);
+    a.count = b.count = 6;
+    vocab.between = (struct vocab_frame){{2, 2}, 2}; /* RoBERTa's */
+    vocab.second_type = false;
+    assert_int_equal(features_pair(&a, &b, &vocab, 8, &out), 8);
+    static const uint32_t doubled[] = {1, 10, 11, 2, 2, 20, 21, 2};
+    assert_true(out.count == 8 && memcmp(out.data, doubled, sizeof doubled) == 0);
     ids_release(&a);
     ids_release(&b);
     ids_release(&out);
