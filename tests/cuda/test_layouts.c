@@ -273,7 +273,7 @@ static void attention_is_right(void **state)
 
 static const int32_t several[] = {1, 7, 64, 33, 100, 5};
 
-static void norm_of(int32_t hidden, bool residual_too, uint32_t threshold, float share)
+static void norm_of(int32_t hidden, bool residual_too, bool bias_too, uint32_t threshold, float share)
 {
     struct batch batch = made_batch(&source, several, 3, 6);
     struct cuda_batch there = orders_of(&batch);
@@ -285,13 +285,13 @@ static void norm_of(int32_t hidden, bool residual_too, uint32_t threshold, float
     struct array gain = array_of(REAL, width, width, 1), bias = array_of(REAL, width, width, 1);
     struct array statistics = array_of(REAL, 0, total * 2, 0);
     CALL(reference, norm, .y = y.values, .z = z.values, .statistics = statistics.values, .x = x.values,
-         .residual = residual_too ? residual.values : NULL, .gain = gain.values, .bias = bias.values, .epsilon = 1e-12,
-         .rows = rows, .hidden = hidden, .batch = &batch, .dropout = &dropout);
+         .residual = residual_too ? residual.values : NULL, .gain = gain.values, .bias = bias_too ? bias.values : NULL,
+         .epsilon = 1e-12, .rows = rows, .hidden = hidden, .batch = &batch, .dropout = &dropout);
     struct array *forward[] = {&y, &z, &statistics};
-    BOTH_ORDERS(forward,
-                KERNEL(norm, .y = y.memory, .z = z.memory, .statistics = statistics.memory, .x = x.memory,
-                       .residual = residual_too ? residual.memory : NULL, .gain = gain.memory, .bias = bias.memory,
-                       .epsilon = 1e-12, .rows = rows, .hidden = hidden, .batch = &there.batch, .dropout = &dropout));
+    BOTH_ORDERS(forward, KERNEL(norm, .y = y.memory, .z = z.memory, .statistics = statistics.memory, .x = x.memory,
+                                .residual = residual_too ? residual.memory : NULL, .gain = gain.memory,
+                                .bias = bias_too ? bias.memory : NULL, .epsilon = 1e-12, .rows = rows, .hidden = hidden,
+                                .batch = &there.batch, .dropout = &dropout));
     assert_close(&z, 1, "sum of norm");
     assert_close(&y, 3, "norm");
     assert_close(&statistics, precision == PRECISION_FP32 ? 1 : 300, "statistics");
@@ -312,13 +312,13 @@ static void norm_of(int32_t hidden, bool residual_too, uint32_t threshold, float
         void *scratch = mem_clear(1, kernel_scratch_bytes(&limits, precision) + 1);
         void *plain_scratch = mem_aligned(reference->scratch_bytes(DEVICE, &limits));
         CALL(reference, norm_backward, .dx = dx->values, .dz = dz->values, .adds = beta, .dgain = dgain.values,
-             .dbias = dbias.values, .dy = dy.values, .z = z.values, .statistics = statistics.values,
+             .dbias = bias_too ? dbias.values : NULL, .dy = dy.values, .z = z.values, .statistics = statistics.values,
              .gain = gain.values, .rows = rows, .hidden = hidden, .batch = &batch, .dropout = &dropout,
              .scratch = plain_scratch);
         struct array *backward[] = {&dy, &other, &dgain, &dbias};
         BOTH_ORDERS(backward, KERNEL(norm_backward, .dx = dx->memory, .dz = dz->memory, .adds = beta,
-                                     .dgain = dgain.memory, .dbias = dbias.memory, .dy = dy.memory, .z = z.memory,
-                                     .statistics = statistics.memory, .gain = gain.memory, .rows = rows,
+                                     .dgain = dgain.memory, .dbias = bias_too ? dbias.memory : NULL, .dy = dy.memory,
+                                     .z = z.memory, .statistics = statistics.memory, .gain = gain.memory, .rows = rows,
                                      .hidden = hidden, .batch = &there.batch, .dropout = &dropout, .scratch = scratch));
         assert_close(dz, 2, "dz");
         assert_close(dx, 2, "dx");
@@ -342,18 +342,19 @@ static void norm_of(int32_t hidden, bool residual_too, uint32_t threshold, float
 
 static void norms(void)
 {
-    norm_of(1024, true, 6554, 0);
-    norm_of(768, true, 6554, 0.5f);
+    norm_of(1024, true, true, 6554, 0);
+    norm_of(768, true, false, 6554, 0.5f);
     if (precision == PRECISION_FP16)
         return;
-    norm_of(200, false, 0, 0.25f);
-    norm_of(512, true, 0, 0);
-    norm_of(1544, false, 100, 0);
-    norm_of(37, true, 30000, 0);
-    norm_of(2064, true, 0, 0);
+    norm_of(200, false, true, 0, 0.25f);
+    norm_of(512, true, true, 0, 0);
+    norm_of(1544, false, true, 100, 0);
+    norm_of(37, true, false, 30000, 0);
+    norm_of(2064, true, true, 0, 0);
 }
 
-static void embed_of(int32_t hidden, int32_t ids, int32_t only)
+/* words_alone: there is no table of positions, nor of segments. */
+static void embed_of(int32_t hidden, int32_t ids, int32_t only, bool words_alone)
 {
     static const int32_t lengths[] = {100, 3, 128, 40, 77};
     struct batch batch = made_batch(&source, lengths, 3, 5);
@@ -364,11 +365,12 @@ static void embed_of(int32_t hidden, int32_t ids, int32_t only)
     const size_t words = (size_t)source.vocabulary * width, places = 128 * width;
     struct array word = array_of(STORED, words, words, 1), position = array_of(STORED, places, places, 1);
     struct array type = array_of(STORED, 2 * width, 2 * width, 1), y = array_of(STORED, 0, total * width, 0);
-    CALL(reference, embed, .y = y.values, .word = word.values, .position = position.values, .type = type.values,
-         .batch = &batch, .hidden = hidden);
+#define TABLE(array, member) (words_alone ? NULL : (array).member)
+    CALL(reference, embed, .y = y.values, .word = word.values, .position = TABLE(position, values),
+         .type = TABLE(type, values), .batch = &batch, .hidden = hidden);
     struct array *forward[] = {&y};
-    BOTH_ORDERS(forward, KERNEL(embed, .y = y.memory, .word = word.memory, .position = position.memory,
-                                .type = type.memory, .batch = &there.batch, .hidden = hidden));
+    BOTH_ORDERS(forward, KERNEL(embed, .y = y.memory, .word = word.memory, .position = TABLE(position, memory),
+                                .type = TABLE(type, memory), .batch = &there.batch, .hidden = hidden));
     assert_close(&y, 1, "embed");
     assert_zero_from(&y, live * width, "a dead row of embed");
 
@@ -376,15 +378,16 @@ static void embed_of(int32_t hidden, int32_t ids, int32_t only)
     struct array dposition = array_of(REAL, places, places, 1), dtype = array_of(REAL, 2 * width, 2 * width, 1);
     const struct ops_limits limits = {batch.token_rows, hidden, 64, 64, 128, 64};
     void *scratch = mem_clear(1, kernel_scratch_bytes(&limits, precision) + 1);
-    CALL(reference, embed_backward, .dword = dword.values, .dposition = dposition.values, .dtype = dtype.values,
-         .dy = dy.values, .batch = &batch, .hidden = hidden);
+    CALL(reference, embed_backward, .dword = dword.values, .dposition = TABLE(dposition, values),
+         .dtype = TABLE(dtype, values), .dy = dy.values, .batch = &batch, .hidden = hidden);
     struct array *backward[] = {&dword, &dposition, &dtype};
-    BOTH_ORDERS(backward,
-                KERNEL(embed_backward, .dword = dword.memory, .dposition = dposition.memory, .dtype = dtype.memory,
-                       .dy = dy.memory, .batch = &there.batch, .hidden = hidden, .scratch = scratch));
+    BOTH_ORDERS(backward, KERNEL(embed_backward, .dword = dword.memory, .dposition = TABLE(dposition, memory),
+                                 .dtype = TABLE(dtype, memory), .dy = dy.memory, .batch = &there.batch,
+                                 .hidden = hidden, .scratch = scratch));
     assert_close(&dword, 2, "dword");
     assert_close(&dposition, 2, "dposition");
     assert_close(&dtype, 2, "dtype");
+#undef TABLE
     mem_free(scratch);
     struct array *all[] = {&word, &position, &type, &y, &dy, &dword, &dposition, &dtype};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -395,10 +398,12 @@ static void embed_of(int32_t hidden, int32_t ids, int32_t only)
 
 static void embeds(void)
 {
-    embed_of(64, 90, 0);  /* runs within chunks and over one border */
-    embed_of(1100, 2, 0); /* runs over many chunks; more columns than one block handles */
-    embed_of(72, 1, 89);  /* one id alone, the last one */
-    embed_of(13, 5, 40);
+    embed_of(64, 90, 0, false);  /* runs within chunks and over one border */
+    embed_of(1100, 2, 0, false); /* runs over many chunks; more columns than one block handles */
+    embed_of(72, 1, 89, false);  /* one id alone, the last one */
+    embed_of(13, 5, 40, false);
+    embed_of(72, 90, 0, true);
+    embed_of(13, 3, 1, true);
 }
 
 static void row_work_of(int32_t hidden)
@@ -513,8 +518,107 @@ static void drops_of(int32_t hidden)
     made_batch_release(&batch);
 }
 
+/* ---- what ModernBERT needs besides ---- */
+
+static void glu_of(int32_t columns)
+{
+    const struct rows rows = {77, 128};
+    const size_t width = (size_t)columns, live = 77 * width, total = 128 * width;
+    struct array x = array_of(STORED, 2 * live, 2 * total, 4), dy = array_of(STORED, live, total, 1);
+    for (int gelu = GELU_TANH; gelu <= SILU; gelu++) {
+        struct array y = array_of(STORED, 0, total, 0), dx = array_of(STORED, 0, 2 * total, 0);
+        struct array *forward[] = {&y}, *backward[] = {&dx};
+        CALL(reference, glu, .y = y.values, .x = x.values, .rows = rows, .columns = columns, .gelu = (enum gelu)gelu);
+        BOTH_ORDERS(forward, KERNEL(glu, .y = y.memory, .x = x.memory, .rows = rows, .columns = columns,
+                                    .gelu = (enum gelu)gelu));
+        assert_close(&y, 2, "glu");
+        assert_zero_from(&y, live, "a dead row of glu");
+        CALL(reference, glu_backward, .dx = dx.values, .dy = dy.values, .x = x.values, .rows = rows, .columns = columns,
+             .gelu = (enum gelu)gelu);
+        BOTH_ORDERS(backward, KERNEL(glu_backward, .dx = dx.memory, .dy = dy.memory, .x = x.memory, .rows = rows,
+                                     .columns = columns, .gelu = (enum gelu)gelu));
+        assert_close(&dx, 3, "glu_backward");
+        assert_zero_from(&dx, 2 * live, "a dead row of glu_backward");
+        release(&y);
+        release(&dx);
+    }
+    release(&x);
+    release(&dy);
+}
+
+/* The queries of rows of [q | k | v], whose keys and values must not change; forwards and back. */
+static void rotate_of(int32_t heads, int32_t size, int32_t stride)
+{
+    struct batch batch = made_batch(&source, several, 3, 6);
+    struct cuda_batch there = orders_of(&batch);
+    const size_t live = (size_t)(batch.tokens * stride), total = (size_t)(batch.token_rows * stride);
+    const size_t places = (size_t)(there.longest * size);
+    struct array x = array_of(STORED, live, total, 2), turns = array_of(REAL, places, places, 1);
+    struct array *all[] = {&x};
+    for (int back = 0; back < 2; back++) {
+        CALL(reference, rotate, .x = x.values, .stride = stride, .turns = turns.values, .batch = &batch, .heads = heads,
+             .head_size = size, .back = back);
+        BOTH_ORDERS(all, KERNEL(rotate, .x = x.memory, .stride = stride, .turns = turns.memory, .batch = &there.batch,
+                                .heads = heads, .head_size = size, .back = back));
+        assert_close(&x, 1, back ? "rotate back" : "rotate");
+        for (size_t i = 0; i < live; i++)
+            if (i % (size_t)stride >= (size_t)(heads * size))
+                assert_true(get(&x, i) == x.values[i]);
+        assert_zero_from(&x, live, "a dead row of rotate");
+        for (size_t i = 0; i < total; i++)
+            x.values[i] = get(&x, i);
+        memcpy(x.before, x.memory, x.count * x.size);
+    }
+    release(&x);
+    release(&turns);
+    orders_release(&there);
+    made_batch_release(&batch);
+}
+
+/* Means of the first, third and last of the sequences. */
+static void means_of(int32_t hidden)
+{
+    struct batch batch = made_batch(&source, several, 3, 6);
+    struct cuda_batch there = orders_of(&batch);
+    const struct rows rows = {3, 64};
+    const int32_t index[] = {batch.starts[0], batch.starts[2] + 5, batch.starts[5]};
+    const size_t width = (size_t)hidden, live = (size_t)batch.tokens * width, total = (size_t)batch.token_rows * width;
+    struct array x = array_of(STORED, live, total, 1), y = array_of(STORED, 0, 64 * width, 0);
+    struct array dx = array_of(STORED, live, total, 1), dy = array_of(STORED, 3 * width, 64 * width, 1);
+    struct array *forward[] = {&y}, *backward[] = {&dx};
+    CALL(reference, sequence_mean, .y = y.values, .x = x.values, .batch = &batch, .index = index, .rows = rows,
+         .hidden = hidden);
+    BOTH_ORDERS(forward, KERNEL(sequence_mean, .y = y.memory, .x = x.memory, .batch = &there.batch, .index = index,
+                                .rows = rows, .hidden = hidden));
+    assert_close(&y, 1, "sequence_mean");
+    assert_zero_from(&y, 3 * width, "a dead row of sequence_mean");
+    CALL(reference, sequence_mean_backward, .dx = dx.values, .dy = dy.values, .batch = &batch, .index = index,
+         .rows = rows, .hidden = hidden);
+    BOTH_ORDERS(backward, KERNEL(sequence_mean_backward, .dx = dx.memory, .dy = dy.memory, .batch = &there.batch,
+                                 .index = index, .rows = rows, .hidden = hidden));
+    assert_close(&dx, 1, "sequence_mean_backward");
+    assert_zero_from(&dx, live, "a dead row of sequence_mean_backward");
+    struct array *all[] = {&x, &y, &dx, &dy};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        release(all[i]);
+    orders_release(&there);
+    made_batch_release(&batch);
+}
+
+static void modern_works(void)
+{
+    glu_of(96);
+    glu_of(19);
+    rotate_of(2, 64, 384);
+    rotate_of(1, 64, 64);
+    rotate_of(3, 10, 33);
+    means_of(72);
+    means_of(21);
+}
+
 static void row_works(void)
 {
+    modern_works();
     row_work_of(64);
     row_work_of(1032);
     row_work_of(19);

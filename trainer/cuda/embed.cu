@@ -1,6 +1,7 @@
 /* Embedding rows, and the gradients of their tables (+=, in real). The batch has its live rows also ordered by id.
  *
- * Forward, a warp has a row: it moves 2 H bytes per token, and 6 H more of tables that stay in the cache.
+ * Forward, a warp has a row: it moves 2 H bytes per token, and 6 H more of tables that stay in the cache. Models of
+ * rotary positions have neither a table of positions nor one of segments.
  *
  * Backward (2 x 2 H bytes per token, and 8 H for each id that occurs): words are summed along the order by id, in
  * chunks of 64 places. An id that lies within one chunk is added to its table row at once; where it crosses a border,
@@ -27,13 +28,16 @@ static __global__ void __launch_bounds__(ROW_WARPS *WARP)
     const bool live = row < batch.tokens;
     if (live) {
         word += (size_t)batch.ids[row] * hidden;
-        position += (size_t)batch.positions[row] * hidden;
-        type += (size_t)batch.segments[row] * hidden;
+        if (position) {
+            position += (size_t)batch.positions[row] * hidden;
+            type += (size_t)batch.segments[row] * hidden;
+        }
     }
     for (int column = threadIdx.x % WARP * width; column < hidden; column += WARP * width) {
         pack<storage, width> sum = {};
-        if (live) {
+        if (live)
             sum = load_pack<storage, width>(word + column);
+        if (live && position) {
             const pack<storage, width> p = load_pack<storage, width>(position + column);
             const pack<storage, width> t = load_pack<storage, width>(type + column);
 #pragma unroll
@@ -224,6 +228,8 @@ static void embed_backward_by(cudaStream_t stream, const struct embed_backward_a
                                        hidden,           (int)slices};
     launch(words_kernel<storage, width>, chunks * slices, THREADS, 0, stream, words);
     launch(words_parts_kernel<storage, width>, chunks * slices, THREADS, 0, stream, words);
+    if (!a.dposition) /* nor token types (ops_args.h) */
+        return;
     launch(positions_kernel<storage, width>, batch->longest * slices, THREADS * GROUPS, 0, stream, (float *)a.dposition,
            scratch, dy, b, hidden, (int)slices);
     for (int segment = 0; segment < 2; segment++)

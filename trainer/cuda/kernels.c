@@ -99,35 +99,29 @@ void gelu_backward(struct device *device, const struct gelu_backward_args *args)
     KERNEL(gelu_backward, args->rows, args->columns);
 }
 
-/* engine_choose refuses the models that need these. */
 void glu(struct device *device, const struct glu_args *args)
 {
-    (void)device, (void)args;
-    abort();
+    KERNEL(glu, args->rows, args->columns);
 }
 
 void glu_backward(struct device *device, const struct glu_backward_args *args)
 {
-    (void)device, (void)args;
-    abort();
+    KERNEL(glu_backward, args->rows, args->columns);
 }
 
 void rotate(struct device *device, const struct rotate_args *args)
 {
-    (void)device, (void)args;
-    abort();
+    KERNEL(rotate, args->batch, args->heads, args->head_size);
 }
 
 void sequence_mean(struct device *device, const struct sequence_mean_args *args)
 {
-    (void)device, (void)args;
-    abort();
+    KERNEL(sequence_mean, args->rows, args->hidden);
 }
 
 void sequence_mean_backward(struct device *device, const struct sequence_mean_backward_args *args)
 {
-    (void)device, (void)args;
-    abort();
+    KERNEL(sequence_mean_backward, args->rows, args->hidden);
 }
 
 void loss(struct device *device, const struct loss_args *args)

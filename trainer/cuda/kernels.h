@@ -74,6 +74,15 @@ void kernel_embed_backward(cudaStream_t stream, enum precision precision, const 
 void kernel_norm(cudaStream_t stream, enum precision precision, const struct norm_args *args);
 void kernel_norm_backward(cudaStream_t stream, enum precision precision, const struct norm_backward_args *args);
 
+/* ---- modern.cu ---- */
+
+void kernel_glu(cudaStream_t stream, enum precision precision, const struct glu_args *args);
+void kernel_glu_backward(cudaStream_t stream, enum precision precision, const struct glu_backward_args *args);
+void kernel_rotate(cudaStream_t stream, enum precision precision, const struct rotate_args *args);
+void kernel_sequence_mean(cudaStream_t stream, enum precision precision, const struct sequence_mean_args *args);
+void kernel_sequence_mean_backward(cudaStream_t stream, enum precision precision,
+                                   const struct sequence_mean_backward_args *args);
+
 /* ---- attention.cu ---- */
 
 /* Heads have CUDA_HEAD_SIZE (cuda.h); the caller refuses others (exit 2). */

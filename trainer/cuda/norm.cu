@@ -23,7 +23,7 @@ template <typename storage> struct norm_operands {
     storage *y, *z;
     float *statistics;
     const storage *x, *residual; /* residual may be NULL */
-    const float *gain, *bias;
+    const float *gain, *bias;    /* bias may be NULL */
     float epsilon;
     int live, total, hidden;
     bool adds; /* z is more than x, or is stored elsewhere */
@@ -70,9 +70,10 @@ template <typename storage, int width>
 static __device__ __forceinline__ void normal_pack(const norm_operands<storage> &a, const pack<storage, width> &z,
                                                    int row, int column, float mean, float scale)
 {
-    float gain[width], bias[width];
+    float gain[width], bias[width] = {};
     load_floats<width>(gain, a.gain + column);
-    load_floats<width>(bias, a.bias + column);
+    if (a.bias)
+        load_floats<width>(bias, a.bias + column);
     pack<storage, width> y;
 #pragma unroll
     for (int i = 0; i < width; i++)
@@ -377,7 +378,8 @@ template <typename storage> static void norm_backward_of(cudaStream_t stream, co
     if (plain)
         launch(norm_rows_kernel<storage>, blocks_for(total, FORWARD_WARPS), FORWARD_WARPS * WARP, 0, stream, a);
     add_partials(stream, (float *)args.dgain, a.partials, blocks, 2 * (size_t)hidden, hidden);
-    add_partials(stream, (float *)args.dbias, a.partials + hidden, blocks, 2 * (size_t)hidden, hidden);
+    if (args.dbias)
+        add_partials(stream, (float *)args.dbias, a.partials + hidden, blocks, 2 * (size_t)hidden, hidden);
 }
 
 void kernel_norm_backward(cudaStream_t stream, enum precision precision, const struct norm_backward_args *args)

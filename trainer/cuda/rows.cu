@@ -1,6 +1,7 @@
 /* Work on whole rows and on flat numbers that needs little mathematics: picking and adding rows, biases and their
  * gradients, tanh, GELU, conversion to storage. All of it is limited by memory bandwidth. Bytes: gather 4 H per row,
  * scatter 6 H, conversion 6 per number, GELU 4 (its backward pass 6), column sums 2. */
+#include "trainer/cuda/functions.cuh"
 #include "trainer/cuda/pack.cuh"
 #include "trainer/cuda/partials.cuh"
 #include "trainer/cuda/scratch.h"
@@ -24,44 +25,28 @@ struct tanh_slope {
     }
 };
 
-/* GELU as in cpu/functions.h. */
-#define GELU_SLOPE 1.5957691216057308f /* 2 sqrt(2/pi) */
-#define GELU_CUBIC 0.044715f
-
-/* exp(-u2) in x logistic(u2), which is tanh-GELU. It is kept finite, because infinity times 0 would be NaN. */
-static __device__ __forceinline__ float gelu_exponential(float x)
-{
-    const float u2 = GELU_SLOPE * (x + GELU_CUBIC * x * x * x);
-    return expf(u2 < -88 ? 88 : -u2);
-}
-static __device__ __forceinline__ float normal_cdf(float x)
-{
-    return 0.5f * erfcf(-x * 0.707106781f);
-}
-
-struct gelu_tanh {
+struct gelu_of {
     __device__ float operator()(float, float x) const
     {
-        return x / (1 + gelu_exponential(x));
+        return gelu_tanh(x);
     }
 };
-struct gelu_erf {
+struct gelu_erf_of {
     __device__ float operator()(float, float x) const
     {
-        return x * normal_cdf(x);
+        return gelu_erf(x);
     }
 };
-struct gelu_tanh_slope {
+struct gelu_slope {
     __device__ float operator()(float dy, float x) const
     {
-        const float e = gelu_exponential(x), s = 1 / (1 + e);
-        return dy * (s + x * s * (e * s) * GELU_SLOPE * (1 + 3 * GELU_CUBIC * x * x));
+        return dy * gelu_tanh_slope(x);
     }
 };
-struct gelu_erf_slope {
+struct gelu_erf_slope_of {
     __device__ float operator()(float dy, float x) const
     {
-        return dy * (normal_cdf(x) + x * 0.39894228040143268f * expf(-0.5f * x * x));
+        return dy * gelu_erf_slope(x);
     }
 };
 
@@ -125,14 +110,14 @@ void kernel_gelu(cudaStream_t stream, enum precision precision, void *y, void *p
                  enum gelu gelu)
 {
     if (gelu == GELU_TANH)
-        each_number<gelu_tanh>(stream, precision, y, pre, rows, columns, pre);
+        each_number<gelu_of>(stream, precision, y, pre, rows, columns, pre);
     else
-        each_number<gelu_erf>(stream, precision, y, pre, rows, columns, pre);
+        each_number<gelu_erf_of>(stream, precision, y, pre, rows, columns, pre);
 }
 
 void kernel_gelu_backward(cudaStream_t stream, enum precision precision, const struct gelu_backward_args *args)
 {
-    const auto by = args->gelu == GELU_TANH ? each_number<gelu_tanh_slope> : each_number<gelu_erf_slope>;
+    const auto by = args->gelu == GELU_TANH ? each_number<gelu_slope> : each_number<gelu_erf_slope_of>;
     by(stream, precision, args->dy, args->pre, args->rows, args->columns, NULL);
 }
 
