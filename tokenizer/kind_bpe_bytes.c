@@ -12,6 +12,7 @@
 struct cutter {
     struct bpe_rules rules; /* without merges and tokens */
     struct bpe *bpe;
+    uint32_t *letters; /* [pieces] of each: as many as it has bytes */
     uint8_t *facts;
     struct added_search *raw, *normal; /* tokens that are looked for before and after normalisation */
     bool special;                      /* special tokens too */
@@ -24,7 +25,15 @@ struct cutter_state {
     struct bpe_scratch scratch;
     struct normalizer normalizer;
     struct buf repaired, composed, prefixed;
+    struct buf part;         /* of what is composed */
+    struct ids begins, ends; /* of each byte of `composed`: where the text that it was made of begins and ends */
 };
+
+/* Whether a byte goes on with a character. */
+static bool is_inside(char byte)
+{
+    return ((unsigned char)byte & 0xC0) == 0x80;
+}
 
 /* The search for the tokens that are normalized, or for the others. */
 static struct added_search *search_of(const struct cutter *cutter, const struct added_tokens *added, bool normalized)
@@ -63,6 +72,10 @@ static void *open_cutter(const struct vocab *vocab, const struct tokenizer_optio
     cutter->mask = options->mask_in_text ? vocab->mask : VOCAB_NONE;
     cutter->facts = split_facts_open();
     cutter->bpe = bpe_open(vocab->bpe, vocab);
+    cutter->letters = mem_clear(vocab->count, sizeof *cutter->letters);
+    for (uint32_t id = 0; id < vocab->count; id++)
+        for (size_t i = 0; i < vocab->pieces[id].size; i++)
+            cutter->letters[id] += !is_inside(vocab->pieces[id].data[i]);
     cutter->raw = search_of(cutter, &vocab->bpe->added, false);
     cutter->normal = search_of(cutter, &vocab->bpe->added, true);
     return cutter;
@@ -74,6 +87,7 @@ static void close_cutter(void *model)
     added_search_close(cutter->raw);
     added_search_close(cutter->normal);
     bpe_close(cutter->bpe);
+    mem_free(cutter->letters);
     mem_free(cutter->facts);
     mem_free(cutter);
 }
@@ -96,6 +110,9 @@ static void close_state(void *own)
     buf_release(&state->repaired);
     buf_release(&state->composed);
     buf_release(&state->prefixed);
+    buf_release(&state->part);
+    ids_release(&state->begins);
+    ids_release(&state->ends);
     mem_free(state);
 }
 
@@ -125,17 +142,95 @@ struct task {
     struct ids *ids;
     void (*word)(void *context, struct str word); /* NULL: ids are wanted */
     void *context;
+    struct ids *places;            /* NULL: they are not wanted */
+    struct str within;             /* the text that is being cut, or what NFC makes of a part of it */
+    const uint32_t *begins, *ends; /* of each byte of that; NULL: it is a part of the text as it is */
+    size_t before;                 /* the bytes of the text before that part */
 };
+
+/* ---- places ---- */
+
+/* Adds the place of bytes [from, to) of task->within. */
+static void add_place(const struct task *task, size_t from, size_t to)
+{
+    const struct str text = task->within;
+    assert(from <= to && to <= text.size);
+    while (from > 0 && from < text.size && is_inside(text.data[from]))
+        from--;
+    while (to < text.size && is_inside(text.data[to]))
+        to++;
+    if (task->begins) {
+        const size_t begin = from < text.size ? task->begins[from] : task->ends[from - 1];
+        to = from < to ? task->ends[to - 1] : begin;
+        from = begin;
+    }
+    ids_add(task->places, (uint32_t)(task->before + from));
+    ids_add(task->places, (uint32_t)(task->before + to));
+}
+
+/* The bytes of a word, from `at` on, that an id stands for. */
+static size_t id_bytes(const struct cutter *cutter, uint32_t id, struct str word, size_t at)
+{
+    const uint32_t *const of_byte = cutter->rules.of_byte;
+    const bool drops = cutter->rules.unknown == VOCAB_NONE;
+    size_t to = at;
+    while (drops && to < word.size && of_byte[(unsigned char)word.data[to]] == VOCAB_NONE)
+        to++;
+    if (drops || id != cutter->rules.unknown || to == word.size || of_byte[(unsigned char)word.data[to]] != VOCAB_NONE)
+        return to - at + cutter->letters[id];
+    for (to++; cutter->rules.fuse_unknown && to < word.size && of_byte[(unsigned char)word.data[to]] == VOCAB_NONE;)
+        to++;
+    return to - at;
+}
+
+/* Adds the ids of a word, and their places. It begins at byte `at` of task->within, where its first `skipped` bytes are
+ * missing. */
+static void add_word_places(const struct task *task, struct str word, size_t at, size_t skipped)
+{
+    const struct cutter *const cutter = task->state->cutter;
+    size_t i = task->ids->count, from = 0;
+    bpe_word(cutter->bpe, &task->state->scratch, word, task->ids);
+    for (; i < task->ids->count; i++) {
+        size_t to = from + id_bytes(cutter, task->ids->data[i], word, from);
+        to = to < word.size ? to : word.size;
+        add_place(task, at + (from > skipped ? from - skipped : 0), at + (to > skipped ? to - skipped : 0));
+        from = to;
+    }
+}
+
+/* Notes of each byte of a composed text what it was made of. NFC changes stretches of loose characters, with the one
+ * before them, each by itself. */
+static void trace(struct cutter_state *state, struct str text)
+{
+    const uint8_t *const facts = state->cutter->facts;
+    state->begins.count = state->ends.count = 0;
+    for (const char *at = text.data, *const end = at + text.size, *stop; at < end; at = stop) {
+        unsigned size;
+        split_decode(at, &size);
+        for (stop = at + size; stop < end && facts[split_decode(stop, &size)] & SPLIT_LOOSE; stop += size)
+            ;
+        const struct str part = str_range(at, stop), made = nfc(&state->normalizer, facts, part, &state->part);
+        const bool same = str_equal(part, made);
+        for (size_t i = 0; i < made.size; i++) {
+            ids_add(&state->begins, (uint32_t)(at - text.data + (same ? (ptrdiff_t)i : 0)));
+            ids_add(&state->ends, (uint32_t)(same ? at - text.data + (ptrdiff_t)i + 1 : stop - text.data));
+        }
+    }
+}
+
+/* ---- text to words, and those to ids ---- */
 
 static void cut_stretch(const struct task *task, struct str text)
 {
     struct cutter_state *const state = task->state;
     const struct cutter *const cutter = state->cutter;
+    size_t done = task->places ? (size_t)(text.data - task->within.data) : 0, skipped = 0;
     if (cutter->rules.prefix_space && *text.data != ' ') {
         buf_reset(&state->prefixed);
         buf_add_byte(&state->prefixed, ' ');
         buf_add_str(&state->prefixed, text);
         text = buf_str(&state->prefixed);
+        skipped = 1;
     }
     const char *const end = text.data + text.size;
     struct found *found = state->recall.found;
@@ -145,13 +240,19 @@ static void cut_stretch(const struct task *task, struct str text)
             task->word(task->context, str_range(at, stop));
             continue;
         }
+        if (task->places) {
+            add_word_places(task, str_range(at, stop), done, skipped);
+            done += (size_t)(stop - at) - skipped;
+            skipped = 0;
+            continue;
+        }
         find_word(&state->recall, found++, str_range(at, stop), end);
         if (found == state->recall.found + FOUND_MAX) {
             recall(&state->recall, found, task->ids, cut_word, state);
             found = state->recall.found;
         }
     }
-    if (!task->word)
+    if (!task->word && !task->places)
         recall(&state->recall, found, task->ids, cut_word, state);
 }
 
@@ -167,19 +268,39 @@ static void cut_at_tokens(const struct task *task, const struct added_search *se
     }
     const struct cutter *const cutter = task->state->cutter;
     struct added_cursor cursor = {.search = search, .text = text, .special = cutter->special, .even = cutter->mask};
-    while (added_next(&cursor, &part, &token))
-        if (!token)
+    size_t done = 0;
+    while (added_next(&cursor, &part, &token)) {
+        const size_t from = done;
+        done = token ? cursor.from : (size_t)(part.data - text.data) + part.size;
+        if (!token) {
             next(task, part);
-        else if (!task->word)
+        } else if (!task->word) {
             ids_add(task->ids, token->id);
+            if (task->places)
+                add_place(task, (size_t)(text.data - task->within.data) + from,
+                          (size_t)(text.data - task->within.data) + done);
+        }
+    }
 }
 
 static void cut_normal(const struct task *task, struct str text)
 {
     struct cutter_state *const state = task->state;
+    struct task part = *task;
+    const struct str as_it_is = text;
     if (state->cutter->rules.nfc)
         text = nfc(&state->normalizer, state->cutter->facts, text, &state->composed);
-    cut_at_tokens(task, state->cutter->normal, text, cut_stretch);
+    if (task->places) {
+        part.before = (size_t)(as_it_is.data - task->within.data);
+        part.within = text;
+        if (text.data != as_it_is.data) {
+            trace(state, as_it_is);
+            assert(state->begins.count == text.size);
+            part.begins = state->begins.data;
+            part.ends = state->ends.data;
+        }
+    }
+    cut_at_tokens(&part, state->cutter->normal, text, cut_stretch);
 }
 
 static void cut_text(const struct task *task, struct str text)
@@ -191,7 +312,9 @@ static void cut_text(const struct task *task, struct str text)
         text = (struct str){state->repaired.data, utf8_repair(state->repaired.data, text.size, NULL)};
     }
     if (text.size > 0)
-        cut_at_tokens(task, state->cutter->raw, text, cut_normal);
+        cut_at_tokens(
+            &(struct task){task->state, task->ids, task->word, task->context, task->places, text, NULL, NULL, 0},
+            state->cutter->raw, text, cut_normal);
 }
 
 static void ids_of(void *own, struct str text, struct ids *out)
@@ -199,9 +322,16 @@ static void ids_of(void *own, struct str text, struct ids *out)
     cut_text(&(struct task){.state = own, .ids = out}, text);
 }
 
+static void places_of(void *own, struct str text, struct ids *out, struct ids *places)
+{
+    assert(utf8_valid(text) && text.size <= UINT32_MAX);
+    cut_text(&(struct task){.state = own, .ids = out, .places = places}, text);
+}
+
 static void words_of(void *own, struct str text, void (*word)(void *context, struct str word), void *context)
 {
     cut_text(&(struct task){.state = own, .word = word, .context = context}, text);
 }
 
-const struct tokenizer_kind kind_bpe_bytes = {open_cutter, close_cutter, open_state, close_state, ids_of, words_of};
+const struct tokenizer_kind kind_bpe_bytes = {open_cutter, close_cutter, open_state, close_state,
+                                              ids_of,      places_of,    words_of};

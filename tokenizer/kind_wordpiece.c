@@ -193,4 +193,5 @@ static void words_of(void *own, struct str text, void (*word)(void *context, str
     }
 }
 
-const struct tokenizer_kind kind_wordpiece = {open_cutter, close_cutter, open_state, close_state, ids_of, words_of};
+const struct tokenizer_kind kind_wordpiece = {open_cutter, close_cutter, open_state, close_state,
+                                              ids_of,      NULL,         words_of};

@@ -16,8 +16,9 @@ struct tokenizer_kind {
     /* What belongs to a thread. */
     void *(*state_open)(const void *model);
     void (*state_close)(void *state); /* not NULL */
-    /* tokenizer_ids and tokenizer_words. */
+    /* tokenizer_ids, tokenizer_places (or NULL) and tokenizer_words. */
     void (*ids)(void *state, struct str text, struct ids *out);
+    void (*places)(void *state, struct str text, struct ids *out, struct ids *places);
     void (*words)(void *state, struct str text, void (*word)(void *context, struct str word), void *context);
 };
 VOCAB_KIND_LIST(KIND_ENTRY)

@@ -1,6 +1,8 @@
 /* A tokenizer of the kind that its vocabulary has. */
 #include "tokenizer/tokenizer.h"
 
+#include <assert.h>
+
 #include "base/mem.h"
 #include "tokenizer/kinds.h"
 
@@ -53,6 +55,12 @@ void tokenizer_state_close(struct tokenizer_state *state)
 void tokenizer_ids(struct tokenizer_state *state, struct str text, struct ids *out)
 {
     state->kind->ids(state->state, text, out);
+}
+
+void tokenizer_places(struct tokenizer_state *state, struct str text, struct ids *out, struct ids *places)
+{
+    assert(state->kind->places);
+    state->kind->places(state->state, text, out, places);
 }
 
 void tokenizer_words(struct tokenizer_state *state, struct str text, void (*word)(void *context, struct str word),

@@ -34,6 +34,11 @@ void tokenizer_state_close(struct tokenizer_state *state);
 /* Appends the ids of `text`. Ill-formed UTF-8 is dropped. A word never spans two calls. */
 void tokenizer_ids(struct tokenizer_state *state, struct str text, struct ids *out);
 
+/* The same of a byte-level BPE, with where each id is in a well-formed text: `places` gets the bytes at which it begins
+ * and ends. The place of a part of a character is the whole character, and so is that of a part of what NFC composes. A
+ * blank that a piece begins with belongs to its place. */
+void tokenizer_places(struct tokenizer_state *state, struct str text, struct ids *out, struct ids *places);
+
 /* Calls word(context, …) with each normalised word of `text` in order, before WordPiece, for counting: well-formed
  * UTF-8, not empty, valid during the call. */
 void tokenizer_words(struct tokenizer_state *state, struct str text, void (*word)(void *context, struct str word),

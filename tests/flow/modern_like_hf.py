@@ -251,7 +251,7 @@ def glue(scratch, source):
     """A task with pairs of sentences: eval has the loss and the accuracy of transformers' model on the export."""
     rows = [[i * 7 % 3 % 2, "The town is old.", f"The {'river city hill'.split()[i % 3]} was new and large."]
             for i in range(24)]
-    (scratch / "MRPC").mkdir()
+    (scratch / "MRPC").mkdir(exist_ok=True)
     for part in ("train", "dev"):
         with open(scratch / "MRPC" / f"{part}.tsv", "w") as file:
             file.write("Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n")
@@ -307,6 +307,76 @@ def questions(scratch, source):
     assert most < 1e-5 and count >= 8 * 10
 
 
+PASSAGES = [("Zo\u00eb's caf\u00e9 in \u6771\u4eac\u90fd sells \U0001f355 and "
+             "\U0001f468\u200d\U0001f469\u200d\U0001f467 cr\u00eapes  every day.",
+             ["\U0001f469", "\u4eac", "cr\u00eape", "Zo\u00eb's caf\u00e9", "every day."]),
+            ("\U0001f642\U0001f642 na\u00efve\n\nr\u00e9sum\u00e9\tof \u0395\u03bb\u03bb\u03ac\u03b4\u03b1 "
+             "(\u4e2d\u6587), 3.5\u20ac",
+             ["\U0001f642", "3.5\u20ac", "\u4e2d\u6587", "\u0395\u03bb\u03bb\u03ac\u03b4\u03b1"])]
+
+
+def spans(scratch, source):
+    """Of questions for a byte-level BPE, whose pieces may be parts of characters: the answers are the stretches of the
+    context that tokenizers' offsets give, with their logits, and the best one is theirs."""
+    tokenizer, asked = AutoTokenizer.from_pretrained(source), scratch / f"asked-{source.name}"
+    paragraphs = [{"context": context, "qas": [
+        {"id": f"{i}.{k}", "question": "What is it? \u4f55",
+         "answers": [{"text": text, "answer_start": context.index(text)}]}
+        for k, text in enumerate(answers)]} for i, (context, answers) in enumerate(PASSAGES)]
+    (scratch / "spans.json").write_text(json.dumps({"version": "1.1", "data": [{"title": "t",
+                                                                                 "paragraphs": paragraphs}]}))
+    make("ForMaskedLM", {}, source, scratch / "model")
+    run("dstrain", "squad", "--init", scratch / "model", "--train", scratch / "spans.json", "--dev",
+        scratch / "spans.json", "--steps", 2, "--seq", 256, "--precision", "fp32", "--out", asked)
+    run("dstrain", "export", asked, "--out", scratch / f"{asked.name}-export")
+    model = transformers.AutoModelForQuestionAnswering.from_pretrained(scratch / f"{asked.name}-export").eval()
+    ours, best = (json.loads((asked / f"{name}predictions.json").read_text()) for name in ("nbest_", ""))
+    most, count = 0.0, 0
+    for paragraph in paragraphs:
+        context, qa = paragraph["context"], paragraph["qas"][0]
+        features = tokenizer(qa["question"], context, return_tensors="pt", return_offsets_mapping=True)
+        places, parts = features.pop("offset_mapping")[0].tolist(), features.sequence_ids(0)
+        with torch.no_grad():
+            logits = model(**features)
+        begins, ends = logits.start_logits[0], logits.end_logits[0]
+        theirs = {}
+        for i in begins.argsort(descending=True)[:20].tolist():
+            for k in ends.argsort(descending=True)[:20].tolist():
+                if parts[i] == parts[k] == 1 and i <= k < i + 30:
+                    pair = begins[i].item(), ends[k].item()
+                    theirs.setdefault(context[places[i][0]:places[k][1]].strip(), []).append(pair)
+        top = max((text for text in theirs if text), key=lambda text: max(map(sum, theirs[text])))
+        for qa in paragraph["qas"]:
+            assert best[qa["id"]] == top, (best[qa["id"]], top)
+            for answer in ours[qa["id"]]:
+                pair = answer["start_logit"], answer["end_logit"]
+                most = max(most, min(max(abs(a - b) for a, b in zip(pair, one)) for one in theirs[answer["text"]]))
+                count += 1
+    print(f"squad, {source.name}: {count} answers, logits within {most:.1g}", flush=True)
+    assert most < 1e-5 and count >= 9 * 10
+
+
+def kept(scratch, source):
+    """AutoTokenizer loads the same tokenizer from an export, and from what is trained from that and exported again."""
+    theirs = AutoTokenizer.from_pretrained(source)
+    with open(scratch / "train.csv", "w", newline="") as file:
+        csv.writer(file).writerows([["text", "label"], *[["the town is old", "a"], ["the river was new", "b"]] * 8])
+    make("ForMaskedLM", {}, source, scratch / "model")
+    before = scratch / "model"
+    for k in "12":
+        out = scratch / f"kept-{source.name}-{k}"
+        run("dstrain", "classify", "--init", before, "--train", scratch / "train.csv", "--dev", scratch / "train.csv",
+            "--steps", 2, "--seq", 96, "--out", out)
+        before = scratch / f"{out.name}-export"
+        run("dstrain", "export", out, "--out", before)
+        ours = AutoTokenizer.from_pretrained(before)
+        model = transformers.AutoModelForSequenceClassification.from_pretrained(before).eval()
+        for text in [*(text.replace("[MASK]", theirs.mask_token) for text in TEXTS), PASSAGES[0][0], PASSAGES[1][0]]:
+            assert ours(text, "b " + text) == theirs(text, "b " + text)
+        assert ours.special_tokens_map == theirs.special_tokens_map and type(ours) is type(theirs)
+        same_classes(before, ours, model, f"export {k} with {source.name}")
+
+
 with tempfile.TemporaryDirectory(prefix="modern.") as folder:
     print(f"seed {SEED}")
     random.seed(SEED)
@@ -332,6 +402,8 @@ with tempfile.TemporaryDirectory(prefix="modern.") as folder:
         learn(scratch / name, *row)
         for same in (fill_masks, classes, tags, scores, vectors):
             same(scratch / name, scratch / "model", {})
+        spans(scratch, scratch / name)
+        kept(scratch, scratch / name)
     exports(scratch, scratch / "source")
     glue(scratch, scratch / "pooled")
     questions(scratch, scratch / "pooled")

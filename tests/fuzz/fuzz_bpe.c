@@ -2,7 +2,7 @@
 /* In: choices, and a text. Held: ids of a byte-level BPE are those of a slow reference that takes every rule literally:
  * tokens are looked for at every place, the whole text is decomposed and composed, each alternative of the pattern is
  * tried in turn, and of all merges the first that fits anywhere is made. The second time, when words are remembered,
- * the ids are the same. */
+ * the ids are the same. Their places are whole characters, in order and without a gap. */
 #include "tests/fuzz/fuzz.h"
 
 #include "base/mem.h"
@@ -361,6 +361,29 @@ static struct vocab *make_vocab(void)
     return vocab;
 }
 
+static bool begins(struct str text, uint32_t at)
+{
+    return at == text.size || ((unsigned char)text.data[at] & 0xC0) != 0x80;
+}
+
+static void check_places(struct tokenizer_state *state, struct str text, const struct ids *expected)
+{
+    struct ids ids = {0}, places = {0};
+    tokenizer_places(state, text, &ids, &places);
+    assert(ids.count == expected->count && places.count == 2 * ids.count);
+    assert(ids.count == 0 || memcmp(ids.data, expected->data, ids.count * sizeof *ids.data) == 0);
+    uint32_t last = 0, done = 0;
+    for (size_t i = 0; i < ids.count; i++) {
+        const uint32_t from = places.data[2 * i], to = places.data[2 * i + 1];
+        assert(last <= from && from <= done && from <= to && to <= text.size && begins(text, from) && begins(text, to));
+        last = from;
+        done = to > done ? to : done;
+    }
+    assert(done == text.size);
+    ids_release(&ids);
+    ids_release(&places);
+}
+
 #define CHOICES 16u
 
 int fuzz_input(const uint8_t *data, size_t size)
@@ -394,6 +417,8 @@ int fuzz_input(const uint8_t *data, size_t size)
         assert(ids.count == expected.count);
         assert(ids.count == 0 || memcmp(ids.data, expected.data, ids.count * sizeof *ids.data) == 0);
     }
+    if (utf8_valid(input))
+        check_places(states[choice], input, &expected);
     ids_release(&ids);
     ids_release(&expected);
     return 0;

@@ -28,7 +28,8 @@ struct tokenizer_words {
 };
 
 /* Those of WordPiece. `vocab` holds one piece per line; `length_max` is the model's number of positions. ERR_INPUT if
- * the vocabulary (read from `path`, named in errors) is not UTF-8 or lacks a special piece. The caller releases *files, on errors too. */
+ * the vocabulary (read from `path`, named in errors) is not UTF-8 or lacks a special piece. The caller releases *files,
+ * on errors too. */
 int tokenizer_make(struct tokenizer_files *files, const char *path, struct str vocab,
                    const struct tokenizer_words *words, uint32_t length_max, struct error *err);
 void tokenizer_release(struct tokenizer_files *files); /* safe on zeroed ones */

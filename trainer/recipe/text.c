@@ -274,19 +274,21 @@ static void raise_length(uint32_t length, struct buf *config)
 }
 
 /* A class that the trained model's config.json would not lead to is named. */
-static void name_class(const char *directory, struct buf *config)
+static int name_class(const char *directory, struct buf *config, struct error *err)
 {
     static const char *const names[] = {[RULES_CLASS_OTHER] = "PreTrainedTokenizerFast",
                                         [RULES_CLASS_GPT2] = "GPT2Tokenizer",
                                         [RULES_CLASS_ROBERTA] = "RobertaTokenizer"};
-    json_t *json = config->size > 0 ? json_loadb(config->data, config->size, 0, NULL) : json_object();
-    if (!json_object_get(json, "tokenizer_class")) {
-        json_object_set_new(json, "tokenizer_class", json_string(names[rules_bpe_class(directory, json)]));
-        config->size = 0;
-        json_add_text(json, JSON_INDENT(2), config);
-        buf_add_byte(config, '\n');
-    }
-    json_decref(json);
+    json_auto_t *json = NULL;
+    TRY(rules_read_beside(directory, "tokenizer_config.json", &json, err));
+    if (json_object_get(json, "tokenizer_class"))
+        return 0;
+    json = json ? json : json_object();
+    json_object_set_new(json, "tokenizer_class", json_string(names[rules_bpe_class(directory, json)]));
+    config->size = 0;
+    json_add_text(json, JSON_INDENT(2), config);
+    buf_add_byte(config, '\n');
+    return 0;
 }
 
 static int copy_files(const char *directory, uint32_t length, struct tokenizer_files *files, struct error *err)
@@ -295,8 +297,8 @@ static int copy_files(const char *directory, uint32_t length, struct tokenizer_f
     for (int i = 0; i < TOKENIZER_FILES; i++)
         if (&files->all[i] != &files->vocab)
             TRY(take_file(directory, tokenizer_file_names[i], &files->all[i], err));
+    TRY(name_class(directory, &files->config, err));
     raise_length(length, &files->config);
-    name_class(directory, &files->config);
     return 0;
 }
 

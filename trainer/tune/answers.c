@@ -213,6 +213,12 @@ static void text_of(const struct squad_feature *f, const struct candidate *c, co
     if (c->null)
         return;
     assert(c->begin <= c->end && start + c->end < f->piece_count); /* is_span has accepted it */
+    if (f->places) {
+        const size_t from = f->places[2 * (size_t)(start + c->begin)], to = f->places[2 * (size_t)(start + c->end) + 1];
+        if (from < to)
+            buf_add_str(&out->answer, squad_trim(str_range(context->text.data + from, context->text.data + to)));
+        return;
+    }
     assert(f->word_of[start + c->end] < context->word_count);
     join_pieces(f, start + c->begin, start + c->end, text->vocab, &out->pieces);
     for (uint32_t word = f->word_of[start + c->begin]; word <= f->word_of[start + c->end]; word++)

@@ -15,6 +15,22 @@ static bool is_space(uint32_t p)
            (p >= 0x2000 && p <= 0x200a) || p == 0x2028 || p == 0x2029 || p == 0x202f || p == 0x205f || p == 0x3000;
 }
 
+struct str squad_trim(struct str text)
+{
+    const char *from = text.data, *to = text.data, *const end = text.data + text.size;
+    for (const char *at = from; at < end;) {
+        uint32_t point;
+        unsigned skip;
+        const unsigned size = utf8_decode(at, (size_t)(end - at), &point, &skip);
+        at += size;
+        if (!is_space(point))
+            to = at;
+        else if (to == from)
+            from = to = at;
+    }
+    return str_range(from, to);
+}
+
 /* Appends the words of the text, with one blank between. */
 static void add_split(struct buf *out, struct str text)
 {
@@ -72,6 +88,7 @@ struct context_pieces {
     const struct squad_context *of; /* NULL: none yet */
     uint32_t *pieces, *word_of;     /* [count]; the word of each piece */
     uint32_t *piece_at;             /* [words of the context] the first piece of each */
+    uint32_t *places;               /* [2·count] instead of these two: struct squad_feature */
     uint32_t count;
 };
 
@@ -80,9 +97,45 @@ struct making {
     const struct squad_limits *limits;
     bool training;
     struct context_pieces context; /* the last one: questions about one context are adjacent */
-    struct ids query, pieces, words, answer, window;
+    struct ids query, pieces, words, places, answer, window;
     struct squad_features *out;
 };
+
+/* The byte at which code point number `point` begins. */
+static size_t byte_of(struct str text, uint32_t point)
+{
+    size_t at = 0;
+    for (; at < text.size; at++)
+        if (((unsigned char)text.data[at] & 0xC0) != 0x80 && point-- == 0)
+            break;
+    return at;
+}
+
+/* As find_answer, of pieces that have places: those that overlap the answer's text. It is where the file says, or else
+ * the first of its kind in words [first_word, last_word]. */
+static bool find_span(const struct squad_feature *f, uint32_t first_word, uint32_t last_word, uint32_t *first,
+                      uint32_t *last)
+{
+    const struct str context = f->question->context->text, *words = f->question->context->words;
+    const struct squad_answer *answer = &f->question->answers[0];
+    const struct str wanted = squad_trim(answer->text);
+    size_t begin = byte_of(context, answer->start) + (size_t)(wanted.data - answer->text.data);
+    begin = begin < context.size ? begin : context.size;
+    if (!str_starts((struct str){context.data + begin, context.size - begin}, wanted)) {
+        const struct str there = str_range(words[first_word].data, words[last_word].data + words[last_word].size);
+        const size_t at = str_find(there, wanted);
+        if (at == SIZE_MAX)
+            return false;
+        begin = (size_t)(there.data - context.data) + at;
+    }
+    *first = UINT32_MAX;
+    for (uint32_t i = 0; i < f->piece_count; i++)
+        if (f->places[2 * (size_t)i] < begin + wanted.size && f->places[2 * (size_t)i + 1] > begin) {
+            *first = *first < i ? *first : i;
+            *last = i;
+        }
+    return *first < UINT32_MAX;
+}
 
 /* The pieces [*first, *last] of the context that answer the question; false: the words there are not the answer's. A
  * word without pieces (deleted by the tokenizer) has its neighbour's place. */
@@ -97,6 +150,8 @@ static bool find_answer(struct making *m, const struct squad_feature *f, const u
     if (first_word >= context->word_count || last_word >= context->word_count ||
         !words_hold(context, first_word, last_word, answer->text))
         return false;
+    if (f->places)
+        return find_span(f, first_word, last_word, first, last);
     *first = piece_at[first_word];
     *last = last_word + 1 < context->word_count ? piece_at[last_word + 1] - 1 : f->piece_count - 1;
     m->answer.count = 0;
@@ -177,10 +232,32 @@ static uint32_t *keep(struct arena *arena, const struct ids *ids)
     return kept;
 }
 
+/* Cuts a context into pieces as a whole: that of a byte-level BPE. */
+static void cut_whole(struct making *m, const struct squad_context *context)
+{
+    struct arena *arena = &m->out->arena;
+    m->pieces.count = m->places.count = 0;
+    tokenizer_places(m->text->state, context->text, &m->pieces, &m->places);
+    for (size_t i = 0; i < m->pieces.count; i++) {
+        uint32_t *const place = m->places.data + 2 * i;
+        const struct str piece = squad_trim(str_range(context->text.data + place[0], context->text.data + place[1]));
+        place[0] = (uint32_t)(piece.data - context->text.data);
+        place[1] = place[0] + (uint32_t)piece.size;
+    }
+    m->context = (struct context_pieces){.of = context,
+                                         .pieces = keep(arena, &m->pieces),
+                                         .places = keep(arena, &m->places),
+                                         .count = (uint32_t)m->pieces.count};
+}
+
 /* Cuts a context into pieces, word by word. */
 static void cut_context(struct making *m, const struct squad_context *context)
 {
     struct arena *arena = &m->out->arena;
+    if (m->text->vocab->kind != VOCAB_WORDPIECE) {
+        cut_whole(m, context);
+        return;
+    }
     uint32_t *piece_at = arena_array(arena, (size_t)context->word_count + 1, sizeof *piece_at);
     m->pieces.count = m->words.count = 0;
     for (uint32_t word = 0; word < context->word_count; word++) {
@@ -207,6 +284,7 @@ static void make_one(struct making *m, const struct squad_question *question)
     *f = (struct squad_feature){.question = question,
                                 .pieces = m->context.pieces,
                                 .word_of = m->context.word_of,
+                                .places = m->context.places,
                                 .piece_count = m->context.count};
     const bool answered = m->training && !question->impossible;
     if (answered && (question->answer_count == 0 || !find_answer(m, f, m->context.piece_at, &first, &last))) {
@@ -231,7 +309,7 @@ void squad_features_make(const struct squad_file *file, const struct text *text,
     for (size_t i = 0; i < file->count; i++)
         make_one(&m, &file->questions[i]);
     assert(features->count + features->left_out == file->count);
-    struct ids *all[] = {&m.query, &m.pieces, &m.words, &m.answer, &m.window};
+    struct ids *all[] = {&m.query, &m.pieces, &m.words, &m.places, &m.answer, &m.window};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         ids_release(all[i]);
 }
@@ -254,9 +332,6 @@ int squad_check_limits(const struct squad_limits *limits, const struct text *tex
     }
     if (!model_takes_pairs(config))
         return fail(err, ERR_MISMATCH, "the model knows one segment, question and context are two");
-    if (text->vocab->kind != VOCAB_WORDPIECE)
-        return fail_at(err, ERR_UNSAFE, text->directory, ERROR_NO_OFFSET,
-                       "answers to questions of a byte-level BPE are not supported yet");
     TRY(text_need_pairs(text, err));
     if (limits->query_most + 3 + text->vocab->between.count > limits->length)
         return fail(err, ERR_USAGE, "--max-query %" PRIu32 " leaves no room for a context in --seq %" PRIu32,

@@ -1,6 +1,7 @@
 /* Cuts questions into the windows that a model reads: [CLS] question [SEP] a stretch of the context [SEP]. Follows
- * Google's run_squad.py (convert_examples_to_features) step by step, so that windows, ids and labels are the same.
- * Pure. */
+ * Google's run_squad.py (convert_examples_to_features) step by step, so that windows, ids and labels are the same. A
+ * byte-level BPE cuts the context as a whole, not word by word, and its pieces know their places, as in the example of
+ * transformers. Pure. */
 #pragma once
 
 #include "trainer/tune/samples.h"
@@ -28,7 +29,8 @@ struct squad_feature {
     uint32_t query;          /* pieces of the question, after truncation */
     uint32_t before;         /* tokens of a window before the context */
     const uint32_t *pieces;  /* [piece_count] of the context; in the arena, shared with other questions about it */
-    const uint32_t *word_of; /* [piece_count] which word of the context each belongs to */
+    const uint32_t *word_of; /* [piece_count] which word of the context each belongs to; NULL: they have places */
+    const uint32_t *places;  /* [2·piece_count] the bytes of the context where each begins and ends, without space */
     uint32_t piece_count;
     struct squad_window *windows; /* [window_count] */
     uint32_t window_count;
@@ -54,6 +56,9 @@ int squad_check_limits(const struct squad_limits *limits, const struct text *tex
 void squad_features_make(const struct squad_file *file, const struct text *text, const struct squad_limits *limits,
                          bool training, struct squad_features *features);
 void squad_features_release(struct squad_features *features);
+
+/* The text without white space at its ends, as Python's str.strip(). */
+struct str squad_trim(struct str text);
 
 /* Whether piece `piece` of the context sees the most of its neighbours in window `window`. */
 bool squad_is_best_window(const struct squad_feature *feature, uint32_t window, uint32_t piece);

@@ -1,7 +1,10 @@
 /* Questions to windows, logits to answers, answers to scores: one case for each rule. tests/flow/tasks_like_hf.py
  * compares thousands of them with transformers. */
+#include <sys/stat.h>
+
 #include "base/file.h"
 #include "tests/unit.h"
+#include "tokenizer/bpe.h"
 #include "trainer/tune/answers.h"
 #include "trainer/tune/squad_scores.h"
 #include "trainer/tune/squad_windows.h"
@@ -117,6 +120,81 @@ TEST(an_answer_is_narrowed_to_its_own_pieces)
     make("a b c", "d", 2, &limits, true, &text, &file, &f);
     assert_true(f.count == 0 && f.left_out == 1);
     release(&text, &file, &f);
+}
+
+/* A byte-level BPE whose pieces are bytes, composed by NFC, from files. */
+static struct text text_of_bytes(void)
+{
+    struct text text;
+    struct error err;
+    struct model_config config = {.vocabulary = 259};
+    json_t *vocab = json_pack("{s:i, s:i, s:i}", "[CLS]", 256, "[SEP]", 257, "[PAD]", 258);
+    for (int byte = 0; byte < 256; byte++) {
+        char letter[5] = {0};
+        utf8_write(bpe_letter((unsigned char)byte), letter);
+        json_object_set_new(vocab, letter, json_integer(byte));
+    }
+    json_t *json = json_pack("{s:{s:s, s:o, s:[]}, s:{s:s}, s:{s:s, s:b}, s:{s:s, s:[s,i], s:[s,i]}}", "model", "type",
+                             "BPE", "vocab", vocab, "merges", "normalizer", "type", "NFC", "pre_tokenizer", "type",
+                             "ByteLevel", "add_prefix_space", 1, "post_processor", "type", "RobertaProcessing", "cls",
+                             "[CLS]", 256, "sep", "[SEP]", 257);
+    mkdir("test_squad.d", 0777);
+    assert_int_equal(json_dump_file(json, "test_squad.d/tokenizer.json", 0), 0);
+    assert_int_equal(text_open(&text, "test_squad.d", &config, &err), 0);
+    json_decref(json);
+    unlink("test_squad.d/tokenizer.json");
+    rmdir("test_squad.d");
+    return text;
+}
+
+static struct window_logits two_rows(const void *context, uint32_t sample)
+{
+    const float(*const rows)[64] = context;
+    (void)sample;
+    return (struct window_logits){rows[0], rows[1], 1, 64};
+}
+
+/* The pieces of a context that a question is trained on, and the text that they give when they are the answer. */
+TEST(bytes_answer_with_whole_characters)
+{
+    static const struct {
+        const char *context, *answer;
+        int start;                    /* code points */
+        uint32_t first, last, pieces; /* of the context, which has a blank before it */
+        const char *text;
+    } cases[] = {
+        {"a \U0001f642b", "\U0001f642", 2, 3, 6, 8, "\U0001f642"}, /* four bytes */
+        {"ae\u0301 b", "e\u0301", 1, 2, 3, 6, "e\u0301"},          /* composed to two bytes */
+        {"ae\u0301 b", "b", 4, 5, 5, 6, "b"},                      /* what follows is where it was */
+        {"\u6771\u4eac", "\u4eac", 1, 4, 6, 7, "\u4eac"},
+        {"a  b c", " b ", 2, 4, 4, 7, "b"}, /* white space is not the answer */
+        {"a b c", "b", 3, 3, 3, 6, "b"},    /* not quite where the file says */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static const struct squad_limits wide = {64, 32, 8};
+        struct text bytes = text_of_bytes(), unused;
+        struct squad_file file;
+        struct squad_features f;
+        make(cases[i].context, cases[i].answer, cases[i].start, &wide, true, &unused, &file, &f);
+        squad_features_release(&f);
+        squad_features_make(&file, &bytes, &wide, true, &f);
+        const uint32_t before = 1 + 3 + 2; /* "a?" with a blank */
+        assert_int_equal(f.count, 1);
+        assert_int_equal(f.items[0].piece_count, cases[i].pieces);
+        assert_int_equal(f.samples.items[0].a_length, before + cases[i].pieces + 1); /* token types are all 0 */
+        assert_int_equal(f.samples.items[0].token, before + cases[i].first);
+        assert_int_equal(f.samples.items[0].label, before + cases[i].last);
+        float logits[2][64] = {0};
+        const struct logits_source source = {two_rows, logits};
+        const struct answer_rules rules = {.n_best = 4, .longest = 30};
+        struct answers answers = {0};
+        logits[0][f.samples.items[0].token] = logits[1][f.samples.items[0].label] = 1;
+        answers_choose(&f.items[0], &source, &rules, &bytes, &answers);
+        assert_true(str_equal(answers.best, str_of(cases[i].text)));
+        answers_release(&answers);
+        text_close(&bytes);
+        release(&unused, &file, &f);
+    }
 }
 
 /* ---- answers ---- */
