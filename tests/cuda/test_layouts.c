@@ -182,9 +182,9 @@ static void each_precision(void (*test)(void))
 /* ---- attention ---- */
 
 /* shift is added to queries and subtracted from keys. few: queries are only the rows that heads read, in a separate
- * matrix. */
+ * matrix. window: of struct attention_shape. */
 static void attention_of(int32_t heads, const int32_t *lengths, int32_t sequences, uint32_t threshold, double scale,
-                         double shift, bool few)
+                         double shift, bool few, int32_t window)
 {
     struct batch batch = made_batch(&source, lengths, 3, sequences);
     if (few) { /* some sequences have no query */
@@ -197,7 +197,7 @@ static void attention_of(int32_t heads, const int32_t *lengths, int32_t sequence
     const size_t read_total = (size_t)read->token_rows, read_live = (size_t)read->tokens;
     const size_t q_stride = few ? hidden : 3 * hidden, kv_stride = few ? 2 * hidden : 3 * hidden;
     const size_t kv_from = few ? 0 : hidden;
-    const struct attention_shape shape = {heads, 64, there.longest, 0, {{3, 99}, threshold, 40, 0}};
+    const struct attention_shape shape = {heads, 64, there.longest, window, {{3, 99}, threshold, 40, 0}};
     struct array kv = array_of(STORED, live * kv_stride, total * kv_stride, scale);
     struct array q = few ? array_of(STORED, read_live * hidden, read_total * hidden, scale) : kv;
     for (size_t i = 0; i < live * 3 * hidden && shift != 0; i++) {
@@ -251,13 +251,22 @@ static void attention_of(int32_t heads, const int32_t *lengths, int32_t sequence
 static void attentions(void)
 {
     emulated_conflicts = 0;
-    attention_of(2, (const int32_t[]){1, 7, 64, 33}, 4, 6554, 1, 0, false);
-    attention_of(1, (const int32_t[]){128, 65}, 2, 0, 4, 0, false);
-    attention_of(2, (const int32_t[]){1, 150, 2, 33}, 4, 6554, 1, 0, true);
+    attention_of(2, (const int32_t[]){1, 7, 64, 33}, 4, 6554, 1, 0, false, 0);
+    attention_of(1, (const int32_t[]){128, 65}, 2, 0, 4, 0, false, 0);
+    attention_of(2, (const int32_t[]){1, 150, 2, 33}, 4, 6554, 1, 0, true, 0);
     if (precision != PRECISION_FP16) /* the layout for bf16 */
-        attention_of(1, (const int32_t[]){130, 260}, 2, 16384, 2, 0, false);
-    attention_of(1, (const int32_t[]){67, 20}, 2, 6554, 0.5, 4,
-                 false); /* scores near -128, whose exponentials underflow */
+        attention_of(1, (const int32_t[]){130, 260}, 2, 16384, 2, 0, false, 0);
+    attention_of(1, (const int32_t[]){67, 20}, 2, 6554, 0.5, 4, false,
+                 0); /* scores near -128, whose exponentials underflow */
+    /* Windows: of the query alone, within a tile, over tiles, as wide as the longest sequence. */
+    attention_of(1, (const int32_t[]){1, 100, 70}, 3, 6554, 1, 0, false, 1);
+    attention_of(1, (const int32_t[]){300, 7}, 2, 0, 1, 0, false, 32);
+    attention_of(2, (const int32_t[]){260, 100}, 2, 6554, 1, 0, true, 129);
+    if (precision == PRECISION_BF16) {
+        attention_of(1, (const int32_t[]){700, 1, 200}, 3, 6554, 2, 0, false, 128);
+        attention_of(1, (const int32_t[]){500, 3}, 2, 0, 1, 0, true, 20);
+        attention_of(1, (const int32_t[]){200, 64}, 2, 0, 1, 0, false, 398);
+    }
     assert_int_equal(emulated_conflicts, 0);
 }
 

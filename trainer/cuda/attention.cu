@@ -3,7 +3,8 @@
  * running maximum (Dao and others 2022); scores never leave registers.
  *
  *     block: 128 queries of a sequence and head       warp: 32 of them, whole rows, so a row lies in 4 lanes only
- *     keys and values: tiles of 64, one in use while the next is being loaded
+ *     keys and values: tiles of 64, one in use while the next is being loaded; with a window, only those in which
+ *     one of the queries sees a key
  *
  * A warp has 32 rows rather than 16 because what it reads of K and V from shared memory then serves twice as many
  * products: with 16, shared memory (128 bytes per clock) would be the limit, not the tensor cores. Dropout: lanes 4g …
@@ -59,7 +60,24 @@ static __device__ __forceinline__ void score_tile(float score[2][8][4], const fo
         }
 }
 
-/* Turns scores into exponentials relative to the new maximum, and rescales what was summed relative to the old one. */
+/* Makes the scores of keys that a query does not see -infinity: those from `end` on, and with a window those more than
+ * `reach` from its place. */
+template <bool windowed>
+static __device__ __forceinline__ void hide_keys(float score[2][8][4], int key, int end, const int places[2][2],
+                                                 int reach)
+{
+    const int lane = threadIdx.x % WARP;
+#pragma unroll
+    for (int i = 0; i < 64; i++) {
+        const int at = key + i / 4 % 8 * 8 + lane % 4 * 2 + i % 2;
+        if (at >= end || (windowed && abs(at - places[i / 32][i % 4 / 2]) > reach))
+            score[i / 32][i / 4 % 8][i % 4] = -INFINITY;
+    }
+}
+
+/* Turns scores into exponentials relative to the new maximum, and rescales what was summed relative to the old one.
+ * With a window a row may have seen no key yet: its maximum is -infinity, and its sums are zero. */
+template <bool windowed>
 static __device__ __forceinline__ void soften(float score[2][8][4], forward_state &s, float scale)
 {
 #pragma unroll
@@ -71,7 +89,8 @@ static __device__ __forceinline__ void soften(float score[2][8][4], forward_stat
             for (int n = 0; n < 8; n++)
                 most = fmaxf(most, fmaxf(score[m][n][2 * h], score[m][n][2 * h + 1]));
             most = quad_max(most);
-            const float shrink = power_of_two((s.most[m][h] - most) * scale), base = most * scale;
+            const float top = windowed && most == -INFINITY ? 0 : most;
+            const float shrink = power_of_two((s.most[m][h] - top) * scale), base = top * scale;
             float sum = 0;
 #pragma unroll
             for (int n = 0; n < 8; n++)
@@ -168,7 +187,7 @@ static __device__ __forceinline__ void load_keys(char *keys, const attention_ope
     load_tile<KEYS, THREADS>(keys + 2 * KEY_TILE, k + hidden, stride, work.length - key);
 }
 
-template <typename storage, bool drops>
+template <typename storage, bool drops, bool windowed>
 static __global__ void __launch_bounds__(THREADS, 2) attention_forward(const attention_operands a)
 {
     const attention_work work = work_of(a);
@@ -179,6 +198,16 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_forward(const att
     const size_t stride = a.q_stride;
     const storage *q = (const storage *)a.q + (size_t)(work.first_query + block_query) * stride + work.head * HEAD_SIZE;
     char *queries = shared_memory(), *keys = queries + QUERIES * TILE_BYTES, *values = keys + 2 * KEY_TILE;
+    /* What the block reads, and what of it the warp needs. */
+    key_range all = {0, work.length}, own = all;
+    int places[2][2] = {};
+    if (windowed) {
+        all = keys_seen(a, work, block_query, QUERIES, KEYS);
+        own = keys_seen(a, work, query, 32, KEYS);
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            places[i / 2][i % 2] = place_of(a, work, query + lane / 4 + 8 * i);
+    }
     forward_state s;
 #pragma unroll
     for (int m = 0; m < 2; m++) {
@@ -190,28 +219,27 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_forward(const att
     }
 
     load_tile<QUERIES, THREADS>(queries, q, stride, work.queries - block_query);
-    load_keys<storage>(keys, a, work, 0);
-    for (int key = 0, stage = 0; key < work.length; key += KEYS, stage ^= 1) {
+    load_keys<storage>(keys, a, work, all.from);
+    for (int key = all.from, stage = 0; key < all.end; key += KEYS, stage ^= 1) {
         copies_landed();
         __syncthreads(); /* this tile is complete, and no warp reads the other one any more */
-        if (key + KEYS < work.length)
+        if (key + KEYS < all.end)
             load_keys<storage>(keys + (stage ^ 1) * KEY_TILE, a, work, key + KEYS);
         if (query >= work.queries)
             continue;
-        if (key == 0)
+        if (key == all.from)
 #pragma unroll
             for (int m = 0; m < 2; m++)
 #pragma unroll
                 for (int d = 0; d < 4; d++)
                     load_matrices(s.q[m][d], queries + tile_at(lane_down(lane), warp * 32 + 16 * m, 2 * d));
+        if (windowed && (key < own.from || key >= own.end))
+            continue;
         float score[2][8][4] = {};
         score_tile<storage>(score, s, keys + stage * KEY_TILE);
-        if (key + KEYS > work.length)
-#pragma unroll
-            for (int i = 0; i < 64; i++)
-                if (key + i / 4 % 8 * 8 + lane % 4 * 2 + i % 2 >= work.length)
-                    score[i / 32][i / 4 % 8][i % 4] = -INFINITY;
-        soften(score, s, a.scale * LOG2_E);
+        if (windowed || key + KEYS > all.end)
+            hide_keys<windowed>(score, key, work.length, places, a.reach);
+        soften<windowed>(score, s, a.scale * LOG2_E);
         if (drops)
             drop_tile(score, a, work, query, key);
         add_values<storage>(s, score, values + stage * KEY_TILE);
@@ -223,8 +251,11 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_forward(const att
 template <typename storage> static void forward(cudaStream_t stream, attention_operands a, size_t sequences)
 {
     a.pieces = (a.longest + QUERIES - 1) / QUERIES;
-    launch(a.dropout.threshold ? attention_forward<storage, true> : attention_forward<storage, false>,
-           sequences * a.heads * a.pieces, THREADS, FORWARD_BYTES, stream, a);
+    const auto all =
+        a.dropout.threshold ? attention_forward<storage, true, false> : attention_forward<storage, false, false>;
+    const auto windowed =
+        a.dropout.threshold ? attention_forward<storage, true, true> : attention_forward<storage, false, true>;
+    launch(a.reach == SEES_ALL ? all : windowed, sequences * a.heads * a.pieces, THREADS, FORWARD_BYTES, stream, a);
 }
 
 /* ---- for all types ---- */
@@ -240,6 +271,7 @@ static attention_operands operands_of(const batch *batch, const struct batch *qu
     a.heads = shape->heads;
     a.query_rows = queries->token_rows;
     a.longest = cuda_batch_of(batch)->longest;
+    a.reach = shape->window > 0 && shape->window / 2 < a.longest ? shape->window / 2 : SEES_ALL;
     a.scale = 1 / sqrtf((float)HEAD_SIZE);
     a.dropout = shape->dropout;
     a.keep_scale = shape->dropout.threshold ? dropout_scale(shape->dropout) : 1;

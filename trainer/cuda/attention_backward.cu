@@ -8,7 +8,8 @@
  * computed transposed, keys by queries: a warp owns 32 keys, so P^T and dS^T in its registers are already the left
  * operands of dV and dK, which stay in registers until the tile is done. Only dQ is a sum over warps: for it dS^T goes
  * through shared memory. Over tiles of keys dQ is added up in scratch, each number by the one thread that owns it: no
- * atomics, one order. A sequence of up to 128 tokens has one tile and needs no scratch.
+ * atomics, one order. A sequence of up to 128 tokens has one tile and needs no scratch. With a window a tile of keys
+ * meets only the tiles of queries that see one of its keys.
  *
  * Dropout: a lane makes the 32 bits of its warp's keys for one query; the lanes that use that query get the bits from
  * it.
@@ -34,6 +35,7 @@ struct backward_room {
     char *dscores;            /* dS^T, one row per key */
     float *log_sums;          /* of the queries, in units of ln 2; infinite after the last one, so that P is 0 there */
     float *deltas;
+    int *places; /* of the queries, with a window */
 };
 
 static __host__ __device__ __forceinline__ int padded_length(int length)
@@ -52,12 +54,13 @@ static __device__ __forceinline__ backward_room room_of(int length)
     room.dscores = room.dcontext + 2 * QUERY_TILE;
     room.log_sums = (float *)(room.dscores + KEY_TILE);
     room.deltas = room.log_sums + padded_length(length);
+    room.places = (int *)(room.deltas + padded_length(length));
     return room;
 }
 
-static size_t room_bytes(int longest)
+static size_t room_bytes(int longest, bool windowed)
 {
-    return 3 * KEY_TILE + 4 * QUERY_TILE + 2 * padded_length(longest) * sizeof(float);
+    return 3 * KEY_TILE + 4 * QUERY_TILE + (windowed ? 3 : 2) * padded_length(longest) * sizeof(float);
 }
 
 /* Where the head's rows begin, for the sequence and for its queries. */
@@ -86,9 +89,9 @@ static __device__ __forceinline__ backward_rows<storage> rows_of(const attention
             (size_t)a.kv_stride};
 }
 
-/* Log-sums and deltas of all queries. 8 lanes share a row and load 8 rows at a time, so that they wait for their loads
- * once: a sequence of up to 128 tokens is one round. */
-template <typename storage>
+/* Log-sums and deltas of all queries, with a window their places too. 8 lanes share a row and load 8 rows at a time, so
+ * that they wait for their loads once: a sequence of up to 128 tokens is one round. */
+template <typename storage, bool windowed>
 static __device__ __forceinline__ void prepare(const backward_room &room, const backward_rows<storage> &rows,
                                                const attention_operands &a, const attention_work &work)
 {
@@ -120,6 +123,8 @@ static __device__ __forceinline__ void prepare(const backward_room &room, const 
         if (own < padded_length(work.queries)) {
             room.log_sums[own] = log_sum;
             room.deltas[own] = delta;
+            if (windowed)
+                room.places[own] = place_of(a, work, own);
         }
     }
 }
@@ -134,15 +139,15 @@ static __device__ __forceinline__ void load_queries(const backward_room &room, i
                                 rows.hidden, queries - query);
 }
 
-/* Loads a tile of keys and of values, and the first tile of queries. */
+/* Loads a tile of keys and of values, and the first of its tiles of queries. */
 template <typename storage>
 static __device__ __forceinline__ void load_keys(const backward_room &room, const backward_rows<storage> &rows,
-                                                 const attention_work &work, int key)
+                                                 const attention_work &work, int key, int query)
 {
     const storage *keys = rows.kv + (size_t)key * rows.kv_stride;
     load_tile<KEYS, THREADS>(room.keys, keys, rows.kv_stride, work.length - key);
     load_tile<KEYS, THREADS>(room.values, keys + rows.hidden, rows.kv_stride, work.length - key);
-    load_queries(room, 0, rows, 0, work.queries);
+    load_queries(room, 0, rows, query, work.queries);
 }
 
 /* x = L R^T for the warp's 32 rows of L (keys or values) and 32 rows of R (queries or dO). */
@@ -193,7 +198,7 @@ static __device__ __forceinline__ void add_product(float sums[2][8][4], const ui
 
 /* For the warp's 32 keys and 32 queries from `query` on: dV += and dK += (both unscaled), and dS^T goes to shared
  * memory. `first` is the place of the queries in their tile. */
-template <typename storage, bool drops>
+template <typename storage, bool drops, bool windowed>
 static __device__ __forceinline__ void
 backward_chunk(float dkeys[2][8][4], float dvalues[2][8][4], const backward_room &room, int stage, int first,
                const attention_operands &a, const attention_work &work, int query, int key)
@@ -217,6 +222,9 @@ backward_chunk(float dkeys[2][8][4], float dvalues[2][8][4], const backward_room
         const int column = 8 * n + 2 * c;
         const float2 log_sum = *reinterpret_cast<const float2 *>(room.log_sums + query + column);
         const float2 delta = *reinterpret_cast<const float2 *>(room.deltas + query + column);
+        int2 place = {};
+        if (windowed)
+            place = *reinterpret_cast<const int2 *>(room.places + query + column);
         uint32_t bits[2];
 #pragma unroll
         for (int i = 0; i < 2 && drops; i++)
@@ -229,7 +237,9 @@ backward_chunk(float dkeys[2][8][4], float dvalues[2][8][4], const backward_room
 #pragma unroll
                 for (int i = 0; i < 2; i++) {
                     float x = power_of_two(p[m][n][2 * h + i] * (a.scale * LOG2_E) - (i ? log_sum.y : log_sum.x));
-                    x = whole || key + 16 * m + 8 * h + g < work.length ? x : 0;
+                    const int at = key + 16 * m + 8 * h + g;
+                    x = whole || at < work.length ? x : 0;
+                    x = !windowed || abs(at - (i ? place.y : place.x)) <= a.reach ? x : 0;
                     const bool keeps = !drops || (bits[i] >> (16 * m + 8 * h) & 1);
                     kept[i] = keeps ? x : 0;
                     dscore[i] = x * ((keeps ? dp[m][n][2 * h + i] * a.keep_scale : 0) - (i ? delta.y : delta.x));
@@ -246,16 +256,19 @@ backward_chunk(float dkeys[2][8][4], float dvalues[2][8][4], const backward_room
 
 /* Adds dQ of the warp's 16 queries from one tile of keys to what earlier tiles left; the last tile stores it. Parts of
  * dS that no warp has written, of keys after the sequence's end, are not read, or meet no query that exists. */
-template <typename storage>
+template <typename storage, bool windowed>
 static __device__ __forceinline__ void add_queries(const backward_room &room, const backward_rows<storage> &rows,
                                                    const attention_operands &a, const attention_work &work, int query,
                                                    int key)
 {
     const int lane = threadIdx.x % WARP, g = lane / 4, c = lane % 4, warp = threadIdx.x / WARP;
     const int own = query + 16 * warp, live = work.queries - own;
-    const bool begins = key == 0, ends = key + KEYS >= work.length;
     if (live <= 0)
         return;
+    key_range seen = {0, work.length};
+    if (windowed)
+        seen = keys_seen(a, work, query, QUERIES, KEYS);
+    const bool begins = key == seen.from, ends = key + KEYS >= seen.end;
     float sums[8][4] = {};
 #pragma unroll
     for (int k = 0; k < KEYS / 16; k++) {
@@ -311,35 +324,53 @@ static __device__ __forceinline__ void store_keys(const backward_rows<storage> &
     }
 }
 
-template <typename storage, bool drops>
+/* The tiles of queries of which one sees one of the keys [key, key + KEYS); none if from is end. */
+struct query_range {
+    int from, end;
+};
+static __device__ __forceinline__ query_range queries_of(const attention_operands &a, const attention_work &work,
+                                                         int key)
+{
+    const int from = query_from(a, work, key - a.reach), end = query_from(a, work, key + KEYS + a.reach);
+    return {from < end ? from / QUERIES * QUERIES : end, end};
+}
+
+template <typename storage, bool drops, bool windowed>
 static __global__ void __launch_bounds__(THREADS, 2) attention_backward_kernel(const attention_operands a)
 {
     const attention_work work = work_of(a);
     const backward_room room = room_of(work.length);
     const backward_rows<storage> rows = rows_of<storage>(a, work);
     const int own = threadIdx.x / WARP * 32;
+    query_range all = {0, work.queries};
+    if (windowed)
+        all = queries_of(a, work, 0);
     if (work.queries > 0) {
-        load_keys(room, rows, work, 0);
-        prepare(room, rows, a, work);
+        if (all.from < all.end)
+            load_keys(room, rows, work, 0, all.from);
+        prepare<storage, windowed>(room, rows, a, work);
     }
     for (int key = 0; key < work.length; key += KEYS) {
         float dkeys[2][8][4] = {}, dvalues[2][8][4] = {};
         if (key > 0 && work.queries > 0) {
+            if (windowed)
+                all = queries_of(a, work, key);
             __syncthreads(); /* the previous tiles are no longer read */
-            load_keys(room, rows, work, key);
+            if (all.from < all.end)
+                load_keys(room, rows, work, key, all.from);
         }
-        for (int query = 0, stage = 0; query < work.queries; query += QUERIES, stage ^= 1) {
+        for (int query = all.from, stage = 0; query < all.end; query += QUERIES, stage ^= 1) {
             copies_landed();
             __syncthreads(); /* this tile is complete; the other one and dS are no longer read */
-            if (query + QUERIES < work.queries)
+            if (query + QUERIES < all.end)
                 load_queries(room, stage ^ 1, rows, query + QUERIES, work.queries);
             if (key + own < work.length)
 #pragma unroll 1
                 for (int first = 0; first < QUERIES && query + first < work.queries; first += CHUNK_Q)
-                    backward_chunk<storage, drops>(dkeys, dvalues, room, stage, first, a, work, query + first,
-                                                   key + own);
+                    backward_chunk<storage, drops, windowed>(dkeys, dvalues, room, stage, first, a, work, query + first,
+                                                             key + own);
             __syncthreads();
-            add_queries(room, rows, a, work, query, key);
+            add_queries<storage, windowed>(room, rows, a, work, query, key);
         }
         store_keys(rows, a, work.length, key + own, dkeys, dvalues);
     }
@@ -347,9 +378,13 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_backward_kernel(c
 
 template <typename storage> void attention_backward(cudaStream_t stream, struct attention_operands a, size_t sequences)
 {
+    const bool windowed = a.reach != SEES_ALL;
+    const auto all = a.dropout.threshold ? attention_backward_kernel<storage, true, false>
+                                         : attention_backward_kernel<storage, false, false>;
+    const auto nearest = a.dropout.threshold ? attention_backward_kernel<storage, true, true>
+                                             : attention_backward_kernel<storage, false, true>;
     a.pieces = 1;
-    launch(a.dropout.threshold ? attention_backward_kernel<storage, true> : attention_backward_kernel<storage, false>,
-           sequences * a.heads, THREADS, room_bytes(a.longest), stream, a);
+    launch(windowed ? nearest : all, sequences * a.heads, THREADS, room_bytes(a.longest, windowed), stream, a);
 }
 
 template void attention_backward<__nv_bfloat16>(cudaStream_t stream, struct attention_operands a, size_t sequences);

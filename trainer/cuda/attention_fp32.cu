@@ -67,6 +67,18 @@ static __device__ __forceinline__ void load_rows(float *tile, const float *from,
     }
 }
 
+/* The keys that a query sees: [from, end). */
+static __device__ __forceinline__ key_range own_range(const attention_operands &a, const attention_work &work,
+                                                      int query)
+{
+    return keys_seen(a, work, query, 1, 1);
+}
+
+static __device__ __forceinline__ bool is_seen(const key_range &range, int key)
+{
+    return key >= range.from && key < range.end;
+}
+
 /* Dropout bits of a query and the 32 keys from `key` on; two lanes share the query, and each makes half of the bits. */
 static __device__ __forceinline__ uint32_t keep_keys(const attention_operands &a, const attention_work &work, int query,
                                                      int key)
@@ -88,11 +100,13 @@ static __global__ void __launch_bounds__(THREADS) forward_kernel(const attention
     const size_t row = (size_t)work.first_query + query, stride = a.kv_stride;
     const float *k = (const float *)a.kv + (size_t)work.first * stride + head;
     const own_row own = half_of((const float *)a.q + row * a.q_stride + head, query < work.queries);
+    const key_range seen = keys_seen(a, work, work.piece * ROWS, ROWS, TILE), own_keys = own_range(a, work, query);
     own_row context = {};
     float most = -INFINITY, sum = 0;
     /* Scores are not stored: when a larger one comes, the sums so far are scaled down to it. Threads of queries that do
-     * not exist help to load and reach every barrier, so they leave only after the loop. */
-    for (int key = 0; key < work.length; key += TILE) {
+     * not exist help to load and reach every barrier, so they leave only after the loop. With a window a query may see
+     * no key of the first tiles: the maximum stays -infinity. */
+    for (int key = seen.from; key < seen.end; key += TILE) {
         __syncthreads();
         load_rows(keys, k + key * stride, stride, work.length - key);
         load_rows(values, k + hidden + key * stride, stride, work.length - key);
@@ -101,10 +115,10 @@ static __global__ void __launch_bounds__(THREADS) forward_kernel(const attention
 #pragma unroll
         for (int i = 0; i < TILE; i++) {
             score[i] = product(own, half_of(keys + i * HEAD_SIZE, true)) * a.scale;
-            score[i] = key + i < work.length ? score[i] : -INFINITY;
+            score[i] = is_seen(own_keys, key + i) ? score[i] : -INFINITY;
             new_most = fmaxf(new_most, score[i]);
         }
-        const float shrink = expf(most - new_most);
+        const float top = new_most == -INFINITY ? 0 : new_most, shrink = expf(most - top);
         const uint32_t bits = a.dropout.threshold ? keep_keys(a, work, query, key) : ~0u;
         most = new_most;
         sum *= shrink;
@@ -113,7 +127,7 @@ static __global__ void __launch_bounds__(THREADS) forward_kernel(const attention
             context.x[i] *= shrink;
 #pragma unroll
         for (int i = 0; i < TILE; i++) {
-            const float p = expf(score[i] - most);
+            const float p = expf(score[i] - top);
             sum += p;
             add(context, half_of(values + i * HEAD_SIZE, true), bits >> i & 1 ? p : 0);
         }
@@ -142,8 +156,9 @@ static __global__ void __launch_bounds__(THREADS) queries_kernel(const attention
     const own_row dcontext_row = half_of((const float *)a.dcontext + row * hidden + head, live);
     const float delta = product(dcontext_row, half_of((const float *)a.context + row * hidden + head, live));
     const float log_sum = live ? a.log_sums[sums_row] : INFINITY;
+    const key_range seen = keys_seen(a, work, work.piece * ROWS, ROWS, TILE), own_keys = own_range(a, work, query);
     own_row dquery = {};
-    for (int key = 0; key < work.length; key += TILE) {
+    for (int key = seen.from; key < seen.end; key += TILE) {
         __syncthreads();
         load_rows(keys, k_rows + key * stride, stride, work.length - key);
         load_rows(values, k_rows + hidden + key * stride, stride, work.length - key);
@@ -152,7 +167,8 @@ static __global__ void __launch_bounds__(THREADS) queries_kernel(const attention
 #pragma unroll 4
         for (int i = 0; i < TILE; i++) {
             const own_row k = half_of(keys + i * HEAD_SIZE, true);
-            const float p = key + i < work.length ? expf(product(own, k) * a.scale - log_sum) : 0;
+            const float score = product(own, k) * a.scale - log_sum; /* in all lanes: it exchanges */
+            const float p = is_seen(own_keys, key + i) ? expf(score) : 0;
             const float dp = product(dcontext_row, half_of(values + i * HEAD_SIZE, true)) * a.keep_scale;
             add(dquery, k, p * ((bits >> i & 1 ? dp : 0) - delta));
         }
@@ -180,8 +196,11 @@ static __global__ void __launch_bounds__(THREADS) keys_kernel(const attention_op
     const float *dcontext = (const float *)a.dcontext + (size_t)work.first_query * hidden + head;
     const own_row k = half_of((const float *)a.kv + kv_at, live);
     const own_row v = half_of((const float *)a.kv + kv_at + hidden, live);
+    const int first = work.piece * ROWS;
+    const int from = a.reach == SEES_ALL ? 0 : query_from(a, work, first - a.reach) / TILE * TILE;
+    const int end = a.reach == SEES_ALL ? work.queries : query_from(a, work, first + ROWS + a.reach);
     own_row dkey = {}, dvalue = {};
-    for (int query = 0; query < work.queries; query += TILE) {
+    for (int query = from; query < end; query += TILE) {
         __syncthreads();
         load_rows(queries, q + query * stride, stride, work.queries - query);
         load_rows(dcontext_tile, dcontext + query * hidden, hidden, work.queries - query);
@@ -194,7 +213,7 @@ static __global__ void __launch_bounds__(THREADS) keys_kernel(const attention_op
         for (int i = 0; i < TILE; i++) {
             const uint32_t bits = __shfl_sync(FULL_WARP, mine, (lane & 16) | i % 16);
             const bool keeps = !a.dropout.threshold || (bits >> (i / 16 * 8 + lane / 2 % 8) & 1);
-            const bool there = query + i < work.queries;
+            const bool there = query + i < work.queries && abs(place_of(a, work, query + i) - key) <= a.reach;
             const float log_sum = there ? a.log_sums[sums_first + query + i] : INFINITY;
             const float delta = there ? a.scratch[sums_first + query + i] : 0;
             const own_row query_row = half_of(queries + i * HEAD_SIZE, true);
