@@ -237,6 +237,7 @@ first() {
     check bf16 ops 90
     check bf16 shapes 60
     check bf16 models 60
+    check bf16 modern 60 # ModernBERTs: gradients, a short training
     run make-shards 60 bash -c '"$0" "$1/shards-512" 512 20000 254.5 && "$0" "$1/shards-128" 128 4000 110' \
         "$bin/make_shards" "$work"
     train large-512-packed shards-512 --model large --seq 512 --batch 512 --steps 12 --log-every 4 --keep-last 1
@@ -266,7 +267,7 @@ more() {
         --tune "$logs/products-large-128.txt"
     check bf16 shapes 90 --tune "$logs/products-shapes.txt"
     for precision in fp32 fp16; do
-        for part in ops shapes models; do check $precision $part 60; done
+        for part in ops shapes models modern; do check $precision $part 60; done
     done
     check fp32 bits 40
     check fp32 curve 60

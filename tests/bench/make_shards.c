@@ -1,9 +1,10 @@
 /* Writes a synthetic dataset, which needs no dump, so that a training benchmark includes shards, loader and packing.
  *
- *     make_shards DIRECTORY SEQ SAMPLES [MEAN_LENGTH [VOCABULARY]]        make_shards made 512 20000 254.5
+ *     make_shards DIRECTORY SEQ SAMPLES [MEAN_LENGTH [VOCABULARY [none]]]        make_shards made 512 20000 254.5
  *
  * Each word determines the next by a rule, so a model can learn. Lengths: all SEQ where the mean is SEQ; else half of
- * the samples have SEQ tokens where the mean allows it, and the others are spread evenly below. */
+ * the samples have SEQ tokens where the mean allows it, and the others are spread evenly below. With "none" samples are
+ * single segments, as of `dsdata build --pairs none`. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@ struct wish {
     uint32_t seq, vocabulary;
     uint64_t samples;
     double mean;
+    enum pair_kind pairs;
 };
 
 static uint32_t length_of(const struct wish *wish, const struct random_stream *stream, uint32_t n)
@@ -47,8 +49,8 @@ static void make_sample(const struct wish *wish, const struct shard_layout *layo
     const uint32_t words = wish->vocabulary - WORDS;
     uint32_t word = random_below(random_at(&stream, n, 2), words);
     sample->length = length_of(wish, &stream, n);
-    sample->a_length = sample->length / 2;
-    sample->is_random_next = random_at(&stream, n, 3) & 1;
+    sample->a_length = wish->pairs == PAIRS_NONE ? sample->length : sample->length / 2;
+    sample->is_random_next = wish->pairs == PAIRS_NONE ? 0 : random_at(&stream, n, 3) & 1;
     sample->document_a = sample->document_b = n;
     for (uint32_t i = 0; i < sample->length; i++) {
         sample->ids[i] = WORDS + word;
@@ -137,7 +139,7 @@ static int make(const struct wish *wish, struct error *err)
         .text_version = 1,
         .vocab_size = wish->vocabulary,
         .special = {PAD, UNK, CLS, SEP, MASK},
-        .pairs = PAIRS_NSP,
+        .pairs = wish->pairs,
         .masking = MASKS_TOKEN,
         .mask_millionths = 150000,
         .seed = 7,
@@ -168,7 +170,7 @@ int main(int argc, char **argv)
 {
     struct error err;
     if (argc < 4) {
-        fprintf(stderr, "make_shards DIRECTORY SEQ SAMPLES [MEAN_LENGTH [VOCABULARY]]\n");
+        fprintf(stderr, "make_shards DIRECTORY SEQ SAMPLES [MEAN_LENGTH [VOCABULARY [none]]]\n");
         return ERR_USAGE;
     }
     const struct wish wish = {
@@ -177,6 +179,7 @@ int main(int argc, char **argv)
         .samples = strtoull(argv[3], NULL, 10),
         .mean = argc > 4 ? strtod(argv[4], NULL) : HUGE_VAL,
         .vocabulary = argc > 5 ? (uint32_t)strtoul(argv[5], NULL, 10) : 30522,
+        .pairs = argc > 6 ? PAIRS_NONE : PAIRS_NSP,
     };
     return make(&wish, &err) < 0 ? error_print(&err, "make_shards", 0) : 0;
 }

@@ -61,6 +61,7 @@ said() {
 check 0
 said "timings of bench --device cuda --model large --seq 128 --micro-batch 264"
 [ "$(grep -n micro-batch out/summary.txt | head -1 | cut -d: -f1)" -lt 5 ] || complain "the first table is not first"
+said "^ok      test-modern-bf16"
 said "^ok      train-three"
 said "^ok      same-bits-gloo-2"
 said "^ok      nccl-1"

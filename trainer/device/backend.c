@@ -93,14 +93,15 @@ int backend_fits(enum device_kind device, const struct model_config *config, str
     const struct architecture *architecture = architecture_of(config);
     if (device != DEVICE_CUDA)
         return 0;
-    if (architecture->cpu_only)
-        fail(err, ERR_USAGE, "--device cuda: %s models are not computed there yet", architecture->layout->noun);
-    else if (config->hidden / config->heads != CUDA_HEAD_SIZE)
+    if (config->hidden / config->heads != CUDA_HEAD_SIZE) {
         fail(err, ERR_USAGE, "attention on CUDA needs heads of size %d, this model's have size %" PRId32,
              CUDA_HEAD_SIZE, config->hidden / config->heads);
-    else
-        return 0;
-    return hint(err, "--device cpu computes them all");
+        return hint(err, "--device cpu computes them all");
+    }
+    if (architecture->untried)
+        log_say("note       %s models are untried on a card: dstrain doctor --gpu OUT checks them there",
+                architecture->layout->noun);
+    return 0;
 }
 
 struct ops *backend_open(enum device_kind device, const struct cpu_options *options, const char *tune,

@@ -26,7 +26,7 @@ unsigned backend_cards(void);
 enum device_kind backend_default(void);
 enum precision backend_default_precision(enum device_kind device, enum cpu_level level);
 
-/* Whether it computes such models. ERR_USAGE: no. */
+/* Whether it computes such models. ERR_USAGE: no. Says so in a line if no card has computed one yet. */
 int backend_fits(enum device_kind device, const struct model_config *config, struct error *err);
 
 /* Opens a backend; ops->close closes it. CUDA uses only the precision of `options`; only CUDA uses `tune`, the path of

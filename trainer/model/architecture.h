@@ -140,7 +140,7 @@ struct architecture {
     const struct feed_forward *feed_forward;
     bool transforms; /* heads of fine-tuning begin with the masked head's transform, where others have a pooler or
                       * nothing */
-    bool cpu_only;   /* the CUDA backend lacks ops that it needs */
+    bool untried;    /* no card has computed it yet: --device cuda says so */
 };
 
 extern const struct architecture *const architectures[ARCHITECTURE_KINDS];

@@ -264,5 +264,5 @@ const struct architecture architecture_modern = {
     .norms = {.unnormalised = true, .from_embedding = true, .pre_norm = true, .smaller = true},
     .feed_forward = &feed_forward_glu,
     .transforms = true,
-    .cpu_only = true,
+    .untried = true,
 };

@@ -2,7 +2,8 @@
  * 1: some fail; 77: there is no NVIDIA driver or GPU, nothing was tested.
  *
  *     dstrain_cuda_test [--device cpu|cuda] [--precision fp32|bf16|fp16] [--part PART] [--curve FILE]
- *     parts: ops (memory, convert, products, rows, attention, loss), shapes, models, optimizers, curve, bits
+ *     parts: ops (memory, convert, products, rows, attention, loss), shapes, models, modern, optimizers,
+ *            curve, bits
  *     dstrain_cuda_test --part shapes [--share N] [--tune FILE]
  *     dstrain_cuda_test --make-curve FILE
  *
@@ -34,6 +35,8 @@ static int test_precision(const struct wishes *w, enum precision precision, stru
         TRY(check_shapes(w->share, w->tune, err));
     if (wants(w->part, "models"))
         check_models();
+    if (wants(w->part, "modern"))
+        check_modern();
     if (wants(w->part, "optimizers") && precision == PRECISION_FP32)
         check_optimizers();
     sides_close();

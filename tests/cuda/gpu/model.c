@@ -75,7 +75,7 @@ static bool is_noise(const char *name)
     return strstr(name, "attention.self.key.bias") != NULL;
 }
 
-static void gradients_case(const struct model_config *config, const char *what)
+void check_gradients(const struct model_config *config, const char *what)
 {
     static const int32_t lengths[] = {128, 1, 100, 64, 17, 33, 127, 2, 90, 128};
     const struct made_source source = {3, config->vocabulary, 6};
@@ -124,17 +124,17 @@ void check_models(void)
 {
     const int before = checks_failed(), from = checks_done();
     struct model_config config = small;
-    gradients_case(&config, "post");
+    check_gradients(&config, "post");
     config.gelu = GELU_ERF;
     config.task_heads = 1u << HEAD_MASKED;
-    gradients_case(&config, "erf-GELU");
+    check_gradients(&config, "erf-GELU");
     config = small;
     config.architecture = ARCHITECTURE_PRE;
     config.layer_drop = (struct layer_drop){.theta = 0.5, .gamma = 0.1};
-    gradients_case(&config, "pre, layers dropped");
+    check_gradients(&config, "pre, layers dropped");
     config = small;
     config.architecture = ARCHITECTURE_LARGE;
-    gradients_case(&config, "large");
+    check_gradients(&config, "large");
     printf("%s %-10s %d of %d checks right\n", sides_name(), "models",
            checks_done() - from - (checks_failed() - before), checks_done() - from);
     fflush(stdout);

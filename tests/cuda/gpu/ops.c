@@ -163,7 +163,8 @@ static const struct dropout drops[] = {
 };
 enum { DROPS = sizeof drops / sizeof *drops };
 
-static void norm_case(const struct case_batch *batch, int32_t hidden, const struct dropout *dropout, bool residual_too)
+static void norm_case(const struct case_batch *batch, int32_t hidden, const struct dropout *dropout, bool residual_too,
+                      bool bias_too)
 {
     const struct rows rows = {batch->host.tokens, batch->host.token_rows};
     const size_t live = (size_t)rows.live * (size_t)hidden, total = (size_t)rows.total * (size_t)hidden;
@@ -176,11 +177,11 @@ static void norm_case(const struct case_batch *batch, int32_t hidden, const stru
     {
         const struct ops *ops = OPS(s);
         CALL(ops, norm, .y = AT(again), .z = AT(y), .statistics = AT(statistics), .x = AT(x),
-             .residual = residual_too ? AT(residual) : NULL, .gain = AT(gain), .bias = AT(bias), .epsilon = 1e-12,
-             .rows = rows, .hidden = hidden, .batch = batch->on[s], .dropout = dropout);
+             .residual = residual_too ? AT(residual) : NULL, .gain = AT(gain), .bias = bias_too ? AT(bias) : NULL,
+             .epsilon = 1e-12, .rows = rows, .hidden = hidden, .batch = batch->on[s], .dropout = dropout);
         CALL(ops, norm, .y = AT(y), .z = AT(z), .statistics = AT(statistics), .x = AT(z),
-             .residual = residual_too ? AT(residual) : NULL, .gain = AT(gain), .bias = AT(bias), .epsilon = 1e-12,
-             .rows = rows, .hidden = hidden, .batch = batch->on[s], .dropout = dropout);
+             .residual = residual_too ? AT(residual) : NULL, .gain = AT(gain), .bias = bias_too ? AT(bias) : NULL,
+             .epsilon = 1e-12, .rows = rows, .hidden = hidden, .batch = batch->on[s], .dropout = dropout);
     }
     compare(&z, FP32, "norm's sum, width %d, dropout %u", hidden, dropout->threshold);
     compare(&y, FP32, "norm, width %d, dropout %u", hidden, dropout->threshold);
@@ -197,12 +198,14 @@ static void norm_case(const struct case_batch *batch, int32_t hidden, const stru
         struct array dgain_again = array_copy(&dgain), dbias_again = array_copy(&dbias);
         EACH_SIDE (s) {
             const struct ops *ops = OPS(s);
-            CALL(ops, norm_backward, .dx = AT(dx), .dz = AT(dz), .adds = beta, .dgain = AT(dgain), .dbias = AT(dbias),
-                 .dy = AT(dy), .z = AT(z), .statistics = AT(statistics), .gain = AT(gain), .rows = rows,
-                 .hidden = hidden, .batch = batch->on[s], .dropout = dropout, .scratch = scratch_on[s]);
+            CALL(ops, norm_backward, .dx = AT(dx), .dz = AT(dz), .adds = beta, .dgain = AT(dgain),
+                 .dbias = bias_too ? AT(dbias) : NULL, .dy = AT(dy), .z = AT(z), .statistics = AT(statistics),
+                 .gain = AT(gain), .rows = rows, .hidden = hidden, .batch = batch->on[s], .dropout = dropout,
+                 .scratch = scratch_on[s]);
             CALL(ops, norm_backward, .dx = AT(dx_again), .dz = AT(dz_again), .adds = beta, .dgain = AT(dgain_again),
-                 .dbias = AT(dbias_again), .dy = AT(dy), .z = AT(z), .statistics = AT(statistics), .gain = AT(gain),
-                 .rows = rows, .hidden = hidden, .batch = batch->on[s], .dropout = dropout, .scratch = scratch_on[s]);
+                 .dbias = bias_too ? AT(dbias_again) : NULL, .dy = AT(dy), .z = AT(z), .statistics = AT(statistics),
+                 .gain = AT(gain), .rows = rows, .hidden = hidden, .batch = batch->on[s], .dropout = dropout,
+                 .scratch = scratch_on[s]);
         }
         compare(&dz, 3 * FP32, "norm_backward's dz, width %d, beta %d", hidden, beta);
         compare(&dx, 3 * FP32, "norm_backward's dx, width %d, beta %d", hidden, beta);
@@ -225,7 +228,8 @@ static void norm_case(const struct case_batch *batch, int32_t hidden, const stru
     RELEASE(&x, &residual, &gain, &bias, &y, &z, &again, &statistics);
 }
 
-static void embed_case(const struct case_batch *batch, int32_t hidden, int32_t vocabulary)
+/* words_alone: there is no table of positions, nor of segments. */
+static void embed_case(const struct case_batch *batch, int32_t hidden, int32_t vocabulary, bool words_alone)
 {
     const struct batch *host = &batch->host;
     const size_t width = (size_t)hidden, live = (size_t)host->tokens * width, total = (size_t)host->token_rows * width;
@@ -239,12 +243,13 @@ static void embed_case(const struct case_batch *batch, int32_t hidden, int32_t v
     struct array y = array_nan(total, STORED), dy = array_random(live, total, STORED, 1);
     EACH_SIDE (s) {
         const struct ops *ops = OPS(s);
-        CALL(ops, embed, .y = AT(y), .word = AT(tables[0]), .position = AT(tables[1]), .type = AT(tables[2]),
-             .batch = batch->on[s], .hidden = hidden);
-        CALL(ops, embed_backward, .dword = AT(slopes[0]), .dposition = AT(slopes[1]), .dtype = AT(slopes[2]),
-             .dy = AT(dy), .batch = batch->on[s], .hidden = hidden, .scratch = scratch_on[s]);
-        CALL(ops, embed_backward, .dword = AT(slopes_again[0]), .dposition = AT(slopes_again[1]),
-             .dtype = AT(slopes_again[2]), .dy = AT(dy), .batch = batch->on[s], .hidden = hidden,
+        CALL(ops, embed, .y = AT(y), .word = AT(tables[0]), .position = words_alone ? NULL : AT(tables[1]),
+             .type = words_alone ? NULL : AT(tables[2]), .batch = batch->on[s], .hidden = hidden);
+        CALL(ops, embed_backward, .dword = AT(slopes[0]), .dposition = words_alone ? NULL : AT(slopes[1]),
+             .dtype = words_alone ? NULL : AT(slopes[2]), .dy = AT(dy), .batch = batch->on[s], .hidden = hidden,
+             .scratch = scratch_on[s]);
+        CALL(ops, embed_backward, .dword = AT(slopes_again[0]), .dposition = words_alone ? NULL : AT(slopes_again[1]),
+             .dtype = words_alone ? NULL : AT(slopes_again[2]), .dy = AT(dy), .batch = batch->on[s], .hidden = hidden,
              .scratch = scratch_on[s]);
     }
     compare(&y, FP32, "embed, width %d", hidden);
@@ -301,6 +306,66 @@ static void rows_case(const struct case_batch *batch, int32_t hidden)
     RELEASE(&x, &picked, &pre, &dy);
 }
 
+/* ---- what ModernBERT needs besides ---- */
+
+static void glu_case(struct rows rows, int32_t columns)
+{
+    const size_t live = (size_t)rows.live * (size_t)columns, total = (size_t)rows.total * (size_t)columns;
+    struct array x = array_random(2 * live, 2 * total, STORED, 4), dy = array_random(live, total, STORED, 1);
+    for (enum gelu gelu = GELU_TANH; gelu <= SILU; gelu++) {
+        struct array y = array_nan(total, STORED), dx = array_nan(2 * total, STORED);
+        EACH_SIDE (s) {
+            const struct ops *ops = OPS(s);
+            CALL(ops, glu, .y = AT(y), .x = AT(x), .rows = rows, .columns = columns, .gelu = gelu);
+            CALL(ops, glu_backward, .dx = AT(dx), .dy = AT(dy), .x = AT(x), .rows = rows, .columns = columns,
+                 .gelu = gelu);
+        }
+        compare(&y, FP32, "glu %d, width %d", (int)gelu, columns);
+        compare(&dx, FP32, "glu_backward %d, width %d", (int)gelu, columns);
+        compare_zero_from(&y, live, "dead rows of glu");
+        compare_zero_from(&dx, 2 * live, "dead rows of glu_backward");
+        RELEASE(&y, &dx);
+    }
+    RELEASE(&x, &dy);
+}
+
+/* Queries, then keys of rows [q | k | v]: values do not change. */
+static void rotate_case(const struct case_batch *batch, int32_t heads)
+{
+    const size_t width = (size_t)heads * 64, row = 3 * width, rows = (size_t)batch->host.token_rows;
+    struct array x = array_random((size_t)batch->host.tokens * row, rows * row, STORED, 2);
+    struct array turns = array_random((size_t)512 * 64, (size_t)512 * 64, REAL, 1);
+    EACH_SIDE (s)
+        for (int part = 0; part < 2; part++)
+            CALL(OPS(s), rotate, .x = (char *)AT(x) + (size_t)part * width * OPS(s)->storage_size,
+                 .stride = (int32_t)row, .turns = AT(turns), .batch = batch->on[s], .heads = heads, .head_size = 64,
+                 .back = part);
+    compare(&x, FP32, "rotate, %d heads", heads);
+    compare_zero_from(&x, (size_t)batch->host.tokens * row, "dead rows of rotate");
+    RELEASE(&x, &turns);
+}
+
+static void mean_case(const struct case_batch *batch, int32_t hidden)
+{
+    const struct head_batch *first = &batch->host.heads[HEAD_CLASS];
+    const struct rows rows = {first->live, first->total};
+    const size_t width = (size_t)hidden, live = (size_t)batch->host.tokens * width;
+    struct array x = array_random(live, (size_t)batch->host.token_rows * width, STORED, 1), dx = array_copy(&x);
+    struct array y = array_nan((size_t)rows.total * width, STORED);
+    EACH_SIDE (s) {
+        const struct ops *ops = OPS(s);
+        CALL(ops, sequence_mean, .y = AT(y), .x = AT(x), .batch = batch->on[s],
+             .index = batch->on[s]->heads[HEAD_CLASS].index, .rows = rows, .hidden = hidden);
+        CALL(ops, sequence_mean_backward, .dx = AT(dx), .dy = AT(y), .batch = batch->on[s],
+             .index = batch->on[s]->heads[HEAD_CLASS].index, .rows = rows, .hidden = hidden);
+    }
+    compare(&y, FP32, "sequence_mean, width %d", hidden);
+    compare(&dx, FP32, "sequence_mean_backward, width %d", hidden);
+    compare_zero_from(&y, (size_t)rows.live * width, "dead rows of sequence_mean");
+    compare_zero_from(&dx, live, "dead rows of sequence_mean_backward");
+    RELEASE(&x, &dx, &y);
+}
+
 static void check_rows(void)
 {
     static const int32_t lengths[] = {1, 33, 128, 2, 64, 17, 100, 5, 90, 3};
@@ -310,10 +375,14 @@ static void check_rows(void)
     take_scratch(&(struct ops_limits){512, 4096, 512, 4096, 128, 64});
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
         for (int j = 0; j < DROPS; j++)
-            norm_case(&batch, widths[i], &drops[j], j != 1 || i % 2);
-        embed_case(&batch, widths[i], 300);
+            norm_case(&batch, widths[i], &drops[j], j != 1 || i % 2, (size_t)j != i % 3);
+        embed_case(&batch, widths[i], 300, i % 3 == 1);
         rows_case(&batch, widths[i]);
+        glu_case((struct rows){batch.host.tokens, batch.host.token_rows}, widths[i]);
+        mean_case(&batch, widths[i]);
     }
+    rotate_case(&batch, 1);
+    rotate_case(&batch, 12);
     drop_scratch();
     made_batch_release(&batch.host);
 
@@ -321,8 +390,9 @@ static void check_rows(void)
     struct case_batch full;
     upload_all(&full, many, 16, 5, 0); /* five word ids: every sum has many terms */
     take_scratch(&(struct ops_limits){2048, 768, 64, 768, 128, 64});
-    embed_case(&full, 768, 5);
-    norm_case(&full, 768, &drops[1], true);
+    embed_case(&full, 768, 5, false);
+    embed_case(&full, 768, 5, true);
+    norm_case(&full, 768, &drops[1], true, true);
     drop_scratch();
     made_batch_release(&full.host);
 }
@@ -331,7 +401,7 @@ static void check_rows(void)
 
 /* few: queries are only the rows that heads read, in a separate matrix; some sequences have none. */
 static void attention_case(const int32_t *lengths, int32_t count, int32_t heads, const struct dropout *dropout,
-                           bool few)
+                           bool few, int32_t window)
 {
     const struct made_source source = {3, 100, few ? 7 : 0};
     struct case_batch batch = {.host = made_batch(&source, lengths, 7, count)};
@@ -342,7 +412,7 @@ static void attention_case(const int32_t *lengths, int32_t count, int32_t heads,
     int32_t longest = 0;
     for (int32_t i = 0; i < count; i++)
         longest = lengths[i] > longest ? lengths[i] : longest;
-    const struct attention_shape shape = {heads, 64, longest, 0, *dropout};
+    const struct attention_shape shape = {heads, 64, longest, window, *dropout};
     const struct batch *read = batch_read(&batch.host);
     const size_t width = (size_t)heads * 64, rows = (size_t)batch.host.token_rows, live = (size_t)batch.host.tokens;
     const size_t read_rows = (size_t)read->token_rows, read_live = (size_t)read->tokens;
@@ -394,9 +464,11 @@ static void attention_case(const int32_t *lengths, int32_t count, int32_t heads,
         ops->attention_backward(ops->device, &first_back);
         ops->attention_backward(ops->device, &backward);
     }
-    compare(&context, FP32, "attention, %d of up to %d, dropout %u", count, longest, dropout->threshold);
+    compare(&context, FP32, "attention, %d of up to %d, dropout %u, window %d", count, longest, dropout->threshold,
+            window);
     compare(&log_sums, FP32, "attention's log-sums, %d of up to %d", count, longest);
-    compare(&dkv, 3 * FP32, "attention_backward, %d of up to %d, dropout %u", count, longest, dropout->threshold);
+    compare(&dkv, 3 * FP32, "attention_backward, %d of up to %d, dropout %u, window %d", count, longest,
+            dropout->threshold, window);
     compare(&dq, 3 * FP32, "attention_backward's queries, %d of up to %d", count, longest);
     compare_zero_from(&context, read_live * width, "dead rows of attention");
     compare_zero_from(&dkv, live * kv_stride, "dead rows of attention_backward");
@@ -417,12 +489,18 @@ static void check_attention(void)
                                    129, 160, 191, 192, 193, 255, 256, 257, 300, 383, 384, 385, 447, 500, 511, 512};
     static const int32_t mixed[] = {128, 1, 512, 77, 64, 3, 256, 129};
     static const int32_t full[] = {128, 128, 128, 128};
+    static const int32_t windows[] = {3, 30, 128, 513};
     for (size_t i = 0; i < sizeof each / sizeof *each; i++)
-        attention_case(&each[i], 1, 2, &drops[i % 2], i % 3 == 2);
+        attention_case(&each[i], 1, 2, &drops[i % 2], i % 3 == 2, i % 4 == 3 ? 64 : 0);
     for (int i = 0; i < 2; i++) {
-        attention_case(mixed, 8, 3, &drops[i], false);
-        attention_case(mixed, 8, 3, &drops[i], true);
-        attention_case(full, 4, 12, &drops[i], false);
+        attention_case(mixed, 8, 3, &drops[i], false, 0);
+        attention_case(mixed, 8, 3, &drops[i], true, 0);
+        attention_case(full, 4, 12, &drops[i], false, 0);
+        for (size_t j = 0; j < sizeof windows / sizeof *windows; j++) {
+            attention_case(mixed, 8, 3, &drops[i], false, windows[j]);
+            attention_case(mixed, 8, 3, &drops[i], true, windows[j]);
+        }
+        attention_case(&(const int32_t){4096}, 1, 2, &drops[i], false, 128);
     }
 }
 

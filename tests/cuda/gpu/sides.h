@@ -70,6 +70,9 @@ int checks_done(void);
 /* ops.c, model.c: the checks themselves, on open sides. `part` names one of ops' parts; NULL: all. */
 void check_ops(const char *part);
 void check_models(void);
+void check_gradients(const struct model_config *config, const char *what); /* of one model, against the CPU's */
+/* modern.c: gradients and a short training of ModernBERTs. */
+void check_modern(void);
 /* shapes.c: products at the sizes of a real training, each divided by `share`. With `tune`, times all algorithms that
  * the library offers and writes their table to that file. */
 int check_shapes(int share, const char *tune, struct error *err);
