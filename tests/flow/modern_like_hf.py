@@ -256,18 +256,19 @@ def glue(scratch, source):
         with open(scratch / "MRPC" / f"{part}.tsv", "w") as file:
             file.write("Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n")
             file.writelines(f"{label}\t1\t2\t{a}\t{b}\n" for label, a, b in rows)
+    out, exported = scratch / f"glue-{source.name}", scratch / f"glue-{source.name}-export"
     run("dstrain", "glue", "mrpc", "--init", source, "--data", scratch, "--steps", 3, "--seq", 64, "--precision",
-        "fp32", "--out", scratch / "glue")
-    said = json.loads(run("dstrain", "eval", scratch / "glue", "--json"))
-    run("dstrain", "export", scratch / "glue", "--out", scratch / "glue-export")
-    tokenizer = AutoTokenizer.from_pretrained(scratch / "glue-export")
-    model = transformers.ModernBertForSequenceClassification.from_pretrained(scratch / "glue-export").eval()
+        "fp32", "--out", out)
+    said = json.loads(run("dstrain", "eval", out, "--json"))
+    run("dstrain", "export", out, "--out", exported)
+    tokenizer = AutoTokenizer.from_pretrained(exported)
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(exported).eval()
+    types = {} if model.config.model_type == "bert" else {"return_token_type_ids": False}
     with torch.no_grad():
-        logits = torch.cat([model(**tokenizer(a, b, return_tensors="pt", return_token_type_ids=False)).logits
-                            for _, a, b in rows])
+        logits = torch.cat([model(**tokenizer(a, b, return_tensors="pt", **types)).logits for _, a, b in rows])
     labels = torch.tensor([label for label, _, _ in rows])
     loss, right = torch.nn.functional.cross_entropy(logits, labels).item(), (logits.argmax(1) == labels).double().mean()
-    print(f"glue, eval: {said['eval_loss']:.6f}, {said['acc']:.3f}; {loss:.6f}, {right:.3f}", flush=True)
+    print(f"glue, eval, {source.name}: {said['eval_loss']:.6f}, {said['acc']:.3f}; {loss:.6f}, {right:.3f}", flush=True)
     assert abs(said["eval_loss"] - loss) < 1e-5 and abs(said["acc"] - right) < 1e-9
 
 
@@ -356,6 +357,25 @@ def spans(scratch, source):
     assert most < 1e-5 and count >= 9 * 10
 
 
+def refused(scratch, source):
+    """What a model's tokenizer lacks is named, with the exit code of unsupported files."""
+    make("ForMaskedLM", {}, source, scratch / "model")
+    whole = json.loads((scratch / "model/tokenizer.json").read_text())
+    settings = json.loads((scratch / "model/tokenizer_config.json").read_text())
+    unigram = {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["a", -1.0]]}
+    masked = {**settings, "mask_token": None}
+    renamed = json.loads(json.dumps(whole).replace("[MASK]", "[GAP]"))
+    for code, said, changed, config in ((6, "Unigram", {**whole, "model": unigram}, settings),
+                                        (6, "before a text", {**whole, "post_processor": None}, settings),
+                                        (6, "no mask token", renamed, masked)):
+        (scratch / "model/tokenizer.json").write_text(json.dumps(changed))
+        (scratch / "model/tokenizer_config.json").write_text(json.dumps(config))
+        done = subprocess.run([BUILD / "dstrain", "fill-mask", scratch / "model", "A [MASK]."], capture_output=True,
+                              text=True)
+        assert done.returncode == code and said in done.stderr, (said, done)
+    vectors(source, scratch / "model", {})
+
+
 def kept(scratch, source):
     """AutoTokenizer loads the same tokenizer from an export, and from what is trained from that and exported again."""
     theirs = AutoTokenizer.from_pretrained(source)
@@ -404,6 +424,9 @@ with tempfile.TemporaryDirectory(prefix="modern.") as folder:
             same(scratch / name, scratch / "model", {})
         spans(scratch, scratch / name)
         kept(scratch, scratch / name)
+        make("ForMaskedLM", {}, scratch / name, scratch / f"glue-of-{name}")
+        glue(scratch, scratch / f"glue-of-{name}")
+    refused(scratch, scratch / "modern")
     exports(scratch, scratch / "source")
     glue(scratch, scratch / "pooled")
     questions(scratch, scratch / "pooled")
