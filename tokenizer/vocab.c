@@ -111,7 +111,7 @@ int vocab_need_wordpiece(const struct vocab *vocab, const char *path, struct err
     if (vocab->kind == VOCAB_WORDPIECE)
         return 0;
     fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "a byte-level BPE is not supported here");
-    return hint(err, "dsdata tokenize reads it; datasets and models need WordPiece");
+    return hint(err, "dsdata tokenize and the verbs of dstrain that read text take it; datasets need WordPiece");
 }
 
 static void set_frames(struct vocab *vocab)

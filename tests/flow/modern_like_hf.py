@@ -141,6 +141,8 @@ def fill_masks(source, to, settings):
             for guess in guesses:
                 assert guess["piece"] == tokenizer.convert_ids_to_tokens(guess["id"])
                 assert guess.get("text") in (None, tokenizer.decode([guess["id"]]))
+    theirs = transformers.pipeline("fill-mask", model=model, tokenizer=tokenizer)(texts[2], top_k=20)
+    assert [one["token"] for one in theirs] == [guess["id"] for guess in lines[2]["masks"][0]]
     print(f"fill-mask, {settings}: {most:.1g}", flush=True)
     assert most < 1e-5
 

@@ -225,19 +225,24 @@ int text_check(const char *directory, struct str pieces, const struct tokenizer_
                struct error *err)
 {
     char *vocab = path_join(directory, "vocab.txt"), *json = path_join(directory, "tokenizer.json");
+    char *merges = path_join(directory, "merges.txt");
     const bool has_vocab = path_exists(vocab), has_json = path_exists(json);
+    const bool has_merges = !has_vocab && !has_json && path_exists(merges);
     int result = 0;
+    if (has_merges)
+        result = check_one(directory, merges, pieces, false, words, err);
     if (has_vocab || has_json)
         result = check_one(directory, has_json ? json : vocab, pieces, false, words, err);
     if (result == 0 && has_vocab && has_json) /* other programs read it; it has no added tokens, which come last */
         result = check_one(vocab, vocab, pieces, true, words, err);
-    if (!has_vocab && !has_json && needed)
+    if (!has_vocab && !has_json && !has_merges && needed)
         result = refuse_unknown(directory, err);
-    else if (!has_vocab && !has_json)
+    else if (!has_vocab && !has_json && !has_merges)
         log_say("note       %s has neither vocab.txt nor tokenizer.json: its vocabulary is taken for the dataset's",
                 directory);
     mem_free(vocab);
     mem_free(json);
+    mem_free(merges);
     return result;
 }
 

@@ -356,3 +356,23 @@ TEST_WITH(a_bpe_needs_its_roles, NULL, clear)
         text_close(&text);
     }
 }
+
+/* A dataset's pieces are not those of such a model, whichever files it has. */
+TEST_WITH(a_bpe_is_compared_with_the_dataset, NULL, clear)
+{
+    const struct tokenizer_words words = {0};
+    for (int merges = 0; merges < 2; merges++) {
+        struct error err = {0};
+        mkdir(FOLDER, 0777);
+        if (merges) {
+            put("vocab.json", "{\"<s>\": 0, \"<pad>\": 1, \"</s>\": 2}");
+            put("merges.txt", "#version: 0.2\n");
+        } else
+            put("tokenizer.json", BPE ROBERTA "}");
+        assert_int_equal(text_check(FOLDER, STR(VOCAB), &words, false, &err), -1);
+        assert_int_equal(err.kind, ERR_UNSAFE);
+        unlink(FOLDER "/tokenizer.json");
+        unlink(FOLDER "/vocab.json");
+        unlink(FOLDER "/merges.txt");
+    }
+}
