@@ -149,6 +149,21 @@ static int read_tokenizer(const char *path, const char *directory, enum profile 
     return result;
 }
 
+/* A directory without the files that are read. */
+static int refuse_none(const char *directory, struct error *err)
+{
+    static const char *const models[] = {"tokenizer.model", "spiece.model", "spm.model", "sentencepiece.bpe.model"};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char *path = path_join(directory, models[i]);
+        const int result = path_exists(path) ? rules_refuse(path, "SentencePiece", err) : 0;
+        mem_free(path);
+        if (result < 0)
+            return result;
+    }
+    return fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET,
+                   "has neither tokenizer.json nor vocab.txt, and no merges.txt");
+}
+
 static int read_directory(const char *directory, enum profile profile, struct tokenizer_facts *facts, struct error *err)
 {
     char *json = path_join(directory, "tokenizer.json"), *text = path_join(directory, "vocab.txt");
@@ -163,8 +178,7 @@ static int read_directory(const char *directory, enum profile profile, struct to
     } else if (path_exists(merges)) {
         result = read_bpe(merges, NULL, directory, profile, facts, err);
     } else {
-        result = fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET,
-                         "has neither tokenizer.json nor vocab.txt, and no merges.txt");
+        result = refuse_none(directory, err);
     }
     if (result == 0 && profile == PROFILE_GOOGLE && facts->words.joined)
         result = rules_refuse(directory, "tokenize_chinese_chars false with --profile google", err);

@@ -22,8 +22,8 @@ struct tokenizer_facts {
 };
 
 /* Reads the files at `path` by the rules of the profile. ERR_USAGE: a directory without such files, or no such path.
- * ERR_UNSAFE: not WordPiece after a BertNormalizer, or rules that the profile does not implement. ERR_INPUT: damaged,
- * or specials are missing. On error facts->vocab is NULL. */
+ * ERR_UNSAFE: SentencePiece, not WordPiece after a BertNormalizer, or rules that the profile does not implement.
+ * ERR_INPUT: damaged, or specials are missing. On error facts->vocab is NULL. */
 int tokenizer_read(struct tokenizer_facts *facts, const char *path, enum profile profile, struct error *err);
 
 /* The added tokens of a directory but BERT's special ones, as an array of texts, which the caller json_decref's. Files

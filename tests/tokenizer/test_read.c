@@ -11,8 +11,8 @@
 #define FOLDER "test_read.d"
 #define VOCAB  "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n"
 
-static const char *const names[] = {FOLDER "/vocab.txt", FOLDER "/tokenizer_config.json", FOLDER "/tokenizer.json",
-                                    FOLDER "/config.json", FOLDER "/added_tokens.json"};
+static const char *const names[] = {FOLDER "/vocab.txt",   FOLDER "/tokenizer_config.json", FOLDER "/tokenizer.json",
+                                    FOLDER "/config.json", FOLDER "/added_tokens.json",     FOLDER "/spiece.model"};
 
 static void put(const char *path, const char *text)
 {
@@ -239,6 +239,8 @@ static void others_are_refused(void **state)
     bad(FOLDER, ERR_INPUT, "");
     unlink(names[2]);
     bad(FOLDER, ERR_USAGE, "neither tokenizer.json nor vocab.txt");
+    put(names[5], "");
+    bad(FOLDER, ERR_UNSAFE, "SentencePiece is not supported");
 }
 
 int main(void)
