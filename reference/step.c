@@ -559,7 +559,7 @@ static struct array modern_bert(struct tape *tape, const struct shape *shape, co
     x = activation(tape, product(tape, x, hidden, "head.dense"),
                    GELU); /* always; classifier_activation in config.json */
     x = layer_norm(tape, x, shape, "head.norm");
-    /* Only to compare with transformers: dstrain's decoder is the word table, which has gradients from both uses. */
+    /* A decoder that is the word table has gradients from both uses. */
     const struct array untied = MATRIX(shape->vocabulary, hidden, "decoder.weight");
     x = linear(tape, x, untied.x ? untied : words, VECTOR(shape->vocabulary, "decoder.bias"));
     return loss(tape, x, tokens->masked_ids);

@@ -41,7 +41,7 @@ TEXTS = ["The [MASK] of the town is old, and the river was [MASK]. " * 6, "[MASK
          "A [MASK]city,[MASK]  [MASK] na\u0308ive [MASK]\u6771\u4eac \U0001f642[MASK]"]
 FIXED = [{}, {"local_attention": 1}, {"local_attention": 128, "global_attn_every_n_layers": 1},
          {"norm_bias": True, "attention_bias": True, "mlp_bias": True, "classifier_bias": True, "decoder_bias": False},
-         {"hidden_activation": "silu"}, {"hidden_activation": "gelu_pytorch_tanh"}]
+         {"tie_word_embeddings": False}, {"hidden_activation": "silu"}, {"hidden_activation": "gelu_pytorch_tanh"}]
 
 
 def run(program, *arguments):
@@ -59,7 +59,7 @@ def drawn():
                 "classifier_pooling": random.choice(["cls", "mean"]),
                 "local_attention": random.randint(1, 60), "norm_eps": random.choice([1e-12, 1e-5, 1e-2]),
                 **{key: random.random() < 0.5 for key in ("norm_bias", "attention_bias", "mlp_bias", "classifier_bias",
-                                                          "decoder_bias")}}
+                                                          "decoder_bias", "tie_word_embeddings")}}
     if random.random() < 0.5:
         settings["layer_types"] = [random.choice(["full_attention", "sliding_attention"]) for _ in range(layers)]
     else:

@@ -162,15 +162,22 @@ static bool equal_values(const struct tensor *a, const struct tensor *b)
     return equal;
 }
 
+static bool decodes(const struct reader *r)
+{
+    return r->params->task_heads >> HEAD_MASKED & 1;
+}
+
 /* A tied copy fills the place of its original where the file lacks that; else it must be equal to it, because
  * transformers computes with the copy. A model without the head of masked tokens never reads it. */
 static int match_tied(const struct reader *r, const struct tensor *copy, struct filling *original, struct error *err)
 {
-    if (!original || (original->from && !place_of(r, DECODER_BIAS)))
+    if (!original || (original->from && !decodes(r)))
         return 0;
     if (original->from && !equal_values(copy, original->from)) {
-        refuse_pair(r, original->from, copy, "which differ: a decoder of its own is not supported", err);
-        return hint(err, "models here decode with their word embeddings, as BERT was published");
+        refuse_pair(r, original->from, copy, "which differ", err);
+        return r->params->layout->unties
+                   ? hint(err, "a model that decodes with the second one has tie_word_embeddings false in config.json")
+                   : hint(err, "models of this kind decode with their word embeddings here, as BERT was published");
     }
     if (!original->from)
         original->from = copy;
@@ -219,7 +226,7 @@ static int match_all(const struct reader *r, bool tied, struct error *err)
         const struct tensor *tensor = &r->file->tensors[i];
         char name[FOREIGN_NAME_BYTES];
         const struct foreign foreign = foreign_name(r->params->layout, tensor->name, name, sizeof name);
-        const char *original = foreign_tied(name);
+        const char *original = place_of(r, name) ? NULL : foreign_tied(name); /* of a copy: the table has no place */
         if (tied != (original != NULL))
             continue;
         struct filling *filling = place_of(r, original ? original : name);
@@ -243,7 +250,7 @@ static int check_own_decoder(const struct reader *r, struct error *err)
 {
     const struct filling *transform = place_of(r, HEAD_TRANSFORM);
     char name[FOREIGN_NAME_BYTES];
-    if (!r->params->own_decoder || !transform || !transform->from)
+    if (!r->params->own_decoder || !decodes(r) || !transform->from)
         return 0;
     for (size_t i = 0; i < r->file->count; i++) {
         foreign_name(r->params->layout, r->file->tensors[i].name, name, sizeof name);
@@ -260,7 +267,8 @@ static int check_own_decoder(const struct reader *r, struct error *err)
 static bool grows(const struct reader *r, const struct param *param)
 {
     return r->growth && r->growth->pieces > 0 &&
-           (param == params_embedding(r->params, PARAM_WORD) || strcmp(param->name, DECODER_BIAS) == 0);
+           (param == params_embedding(r->params, PARAM_WORD) || strcmp(param->name, DECODER_BIAS) == 0 ||
+            strcmp(param->name, DECODER_WEIGHT) == 0);
 }
 
 /* Makes the rows of new pieces from those that were read. */

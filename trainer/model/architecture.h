@@ -72,6 +72,7 @@ struct layout {
     bool pads_positions; /* the positions of tokens count from pad_token_id + 1; rows before it are not used */
     bool names_ends;     /* config.json names the pieces at a text's ends: their defaults are others */
     int32_t pad_id;      /* if positions are padded: that of a config.json without pad_token_id */
+    bool unties;         /* tie_word_embeddings false gives the decoder a tensor of its own */
     bool erf_head;       /* the head of masked tokens has the erf GELU, whatever the layers have */
     /* Reads what `keys` cannot say, after them; ERR_UNSAFE names the key. And writes it. NULL: there is nothing. */
     int (*take)(const char *path, const json_t *json, struct model_config *config, struct error *err);

@@ -120,8 +120,6 @@ static int refuse_others(const char *path, const json_t *json, struct error *err
     for (size_t i = 0; i < sizeof dropouts / sizeof *dropouts; i++)
         if (json_number_value(json_object_get(json, dropouts[i])) != 0)
             return unsupported(path, dropouts[i], err);
-    if (json_is_false(json_object_get(json, "tie_word_embeddings")))
-        return unsupported(path, "tie_word_embeddings", err);
     return 0;
 }
 
@@ -218,7 +216,7 @@ static void modern_add(json_t *json, const struct model_config *config)
     json_object_set_new(json, "local_rope_theta", json_real(config->theta_local));
     for (size_t i = 0; i < FLAGS; i++)
         json_object_set_new(json, flags[i].name, json_boolean(!(config->lacks >> flags[i].optional & 1)));
-    json_object_set_new(json, "tie_word_embeddings", json_true());
+    json_object_set_new(json, "tie_word_embeddings", json_boolean(!config->own_decoder));
     json_object_set_new(json, "classifier_pooling", json_string(config->pools_mean ? "mean" : "cls"));
 }
 
@@ -252,6 +250,7 @@ const struct layout layout_modern = {
     .defaults = "modern-base",
     .class_begin = "ModernBert",
     .lacks = 1u << HEAD_NEXT,
+    .unties = true,
     .erf_head = true,
     .names_ends = true,
     .names = names,

@@ -97,11 +97,12 @@ int32_t vocabulary_padded(const struct model_config *config)
 }
 
 /* DeepSpeed's initial values of the matrices that end the branches of N pre-LN layers are smaller by sqrt(2 N), so that
- * the variance of the sum does not grow with N. */
+ * the variance of the sum does not grow with N. transformers draws ModernBERT's own decoder so too. */
 static double deviation_of(const struct model_config *config, const struct tensor_row *row)
 {
-    return row->added && architecture_of(config)->norms.smaller ? config->initializer_range / sqrt(2.0 * config->layers)
-                                                                : config->initializer_range;
+    return row->smaller && architecture_of(config)->norms.smaller
+               ? config->initializer_range / sqrt(2.0 * config->layers)
+               : config->initializer_range;
 }
 
 /* Adds a tensor to the growing table and returns it; the word embedding and the bias of its pieces are padded. */
@@ -226,6 +227,7 @@ void params_shapes(struct params *params, const struct model_config *config)
         .layout = architecture_of(config)->layout,
         .task_heads = config->task_heads,
         .own_decoder = config->own_decoder,
+        .untied = model_is_untied(config),
     };
     const struct param **end = add_all(params, config);
     assert(end == params->places + count);

@@ -62,7 +62,7 @@ struct model_config {
     enum architecture_kind architecture;
     uint32_t lacks; /* tensors: bit p is enum optional p */
     enum initializer initializer;
-    bool own_decoder;             /* tie_word_embeddings is false: files must hold a decoder, equal to the word table */
+    bool own_decoder;             /* tie_word_embeddings is false: see model_is_untied */
     struct layer_drop layer_drop; /* needs norms before the branches */
 };
 
@@ -86,6 +86,13 @@ static inline bool model_takes_pairs(const struct model_config *config)
 static inline bool model_has(const struct model_config *config, enum head_kind head)
 {
     return config->task_heads >> head & 1;
+}
+
+/* Whether the decoder of masked tokens is a tensor of its own. Else it is the word table, and with `own_decoder` files
+ * must hold an equal copy of that. */
+static inline bool model_is_untied(const struct model_config *config)
+{
+    return config->own_decoder && architecture_of(config)->layout->unties;
 }
 
 /* The number of pieces: what the softmax runs over. */
@@ -175,7 +182,7 @@ struct params {
     enum initializer initializer;
     const struct layout *layout; /* of checkpoints */
     uint32_t task_heads;         /* as in the config */
-    bool own_decoder;            /* as in the config */
+    bool own_decoder, untied;    /* as in the config; model_is_untied */
 };
 
 void params_init(struct params *params, const struct model_config *config);

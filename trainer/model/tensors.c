@@ -20,7 +20,7 @@ const struct tensor_row layer_tensors[] = {
         BIAS("attention.self.key.bias", OF_HIDDEN, .adjacent = true, .optional = OPTIONAL_ATTENTION_BIASES),
     [LAYER_VALUE_BIAS] =
         BIAS("attention.self.value.bias", OF_HIDDEN, .adjacent = true, .optional = OPTIONAL_ATTENTION_BIASES),
-    [LAYER_OUTPUT_WEIGHT] = MATRIX("attention.output.dense.weight", OF_HIDDEN, OF_HIDDEN, .added = true),
+    [LAYER_OUTPUT_WEIGHT] = MATRIX("attention.output.dense.weight", OF_HIDDEN, OF_HIDDEN, .smaller = true),
     [LAYER_OUTPUT_BIAS] = BIAS("attention.output.dense.bias", OF_HIDDEN, .optional = OPTIONAL_ATTENTION_BIASES),
     [LAYER_ATTENTION_NORM_WEIGHT] = GAIN("attention.output.LayerNorm.weight", OF_HIDDEN, .before = true,
                                          .name_pre = "PreAttentionLayerNorm.weight"),
@@ -28,7 +28,7 @@ const struct tensor_row layer_tensors[] = {
         NORM_BIAS("attention.output.LayerNorm.bias", .before = true, .name_pre = "PreAttentionLayerNorm.bias"),
     [LAYER_UP_WEIGHT] = MATRIX("intermediate.dense.weight", OF_UP, OF_HIDDEN),
     [LAYER_UP_BIAS] = BIAS("intermediate.dense.bias", OF_UP, .optional = OPTIONAL_FEED_FORWARD_BIASES),
-    [LAYER_DOWN_WEIGHT] = MATRIX("output.dense.weight", OF_HIDDEN, OF_INTERMEDIATE, .added = true),
+    [LAYER_DOWN_WEIGHT] = MATRIX("output.dense.weight", OF_HIDDEN, OF_INTERMEDIATE, .smaller = true),
     [LAYER_DOWN_BIAS] = BIAS("output.dense.bias", OF_HIDDEN, .optional = OPTIONAL_FEED_FORWARD_BIASES),
     [LAYER_NORM_WEIGHT] = GAIN("output.LayerNorm.weight", OF_HIDDEN, .name_pre = "PostAttentionLayerNorm.weight"),
     [LAYER_NORM_BIAS] = NORM_BIAS("output.LayerNorm.bias", .name_pre = "PostAttentionLayerNorm.bias"),
@@ -45,6 +45,8 @@ bool model_has_tensor(const struct model_config *config, const struct tensor_row
 {
     const bool enters = row->before && layer == 0, transforms = architecture_of(config)->transforms;
     if (row->begin != ANY_BEGIN && transforms != (row->begin == OF_TRANSFORM))
+        return false;
+    if (row->untied && !model_is_untied(config))
         return false;
     return !(config->lacks >> row->optional & 1) && !(enters && config->lacks >> OPTIONAL_ENTRY_NORM & 1);
 }

@@ -29,7 +29,8 @@ struct tensor_row {
     enum optional optional; /* models may lack it */
     bool before;   /* a norm before a layer's first branch, which OPTIONAL_ENTRY_NORM is about in the first layer */
     bool adjacent; /* follows the row before it without a gap */
-    bool added;    /* its product is added to the sum that runs through all layers */
+    bool smaller;  /* initial values are smaller in orders of norms that say so */
+    bool untied;   /* only in models whose decoder is not the word table */
     enum head_begin begin; /* of a head of fine-tuning: models that transform lack its pooler, others its transform */
     const char *name_pre;  /* where norms are before the branches, DeepSpeed's; NULL: the same */
     const char *name_transformed; /* in models that transform; NULL: the same */

@@ -81,7 +81,8 @@ struct zero2 *zero2_open(const struct gradient_sum_options *options)
 {
     struct zero2 *zero2 = mem_clear(1, sizeof *zero2);
     const struct ops *ops = options->ops;
-    const bool blocks = options->on_hosts && options->tokens > 0;
+    /* The decoder computes blocks of the word table only where it is its weights. */
+    const bool blocks = options->on_hosts && options->tokens > 0 && !options->params->untied;
     zero2->options = *options;
     zero2->rank = comm_rank(options->comm);
     zero2->listener = (struct gradient_listener){.final = final, .context = zero2, .place = place};

@@ -85,6 +85,7 @@ static void expect_same(const struct model_config *a, const struct model_config 
     SAME(theta_global);
     SAME(theta_local);
     SAME(lacks);
+    SAME(own_decoder);
 #undef SAME
 }
 
@@ -108,6 +109,7 @@ TEST_WITH(configs_keep_every_field, tiny_enter, tiny_tear_down)
             config.theta_global = config.window ? 500 : 0;
             config.theta_local = config.window ? 100 : 0;
             config.lacks ^= config.window && gelu ? 1u << OPTIONAL_NORM_BIASES | 1u << OPTIONAL_DECODER_BIAS : 0;
+            config.own_decoder = config.window && gelu;
             config.gelu = gelu ? GELU_ERF : GELU_TANH;
             config.norm_epsilon = 0.125;
             config.initializer_range = 0.25;
@@ -186,7 +188,6 @@ TEST_WITH(other_modern_configs_are_refused_by_their_key, tiny_enter, tiny_tear_d
         {"attention_dropout", "\"attention_dropout\": 0.1"},
         {"embedding_dropout", "\"embedding_dropout\": 0.1"},
         {"mlp_dropout", "\"mlp_dropout\": 0.1"},
-        {"tie_word_embeddings", "\"tie_word_embeddings\": false"},
         {"layer_types", "\"layer_types\": [\"full_attention\"]"},
         {"layer_types", "\"layer_types\": [\"full_attention\", \"other\", \"other\", \"full_attention\"]"},
         {"global_attn_every_n_layers", "\"global_attn_every_n_layers\": 0"},

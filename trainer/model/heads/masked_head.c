@@ -1,14 +1,16 @@
 /* Masked LM (Devlin et al. 2019, 3.1): logits = LN(gelu(x W_t)) E^T + b for rows x of masked tokens, E the word
- * embedding (tied). */
+ * embedding, or a tensor of its own. */
 #include "trainer/model/heads/head_parts.h"
 
 #define TENSOR(place) params_head(&model->table, HEAD_MASKED, place)
 #define BUFFER(place) model->head_buffers[HEAD_MASKED][place]
 
-enum { DECODER_BIAS = TRANSFORM_TENSORS };
+enum { DECODER_BIAS = TRANSFORM_TENSORS, DECODER_WEIGHT };
 static const struct tensor_row masked_tensors[] = {
     TRANSFORM_TENSOR_ROWS(ANY_BEGIN),
     [DECODER_BIAS] = BIAS("cls.predictions.bias", OF_VOCABULARY, .optional = OPTIONAL_DECODER_BIAS),
+    [DECODER_WEIGHT] =
+        MATRIX("cls.predictions.decoder.weight", OF_VOCABULARY, OF_HIDDEN, .smaller = true, .untied = true),
 };
 
 enum { LOGITS = TRANSFORM_BUFFERS, GRADIENT, RESULTS };
@@ -29,17 +31,21 @@ static double masked_work(const struct model_config *config)
     return hidden * hidden + hidden * config->vocabulary;
 }
 
-/* The decoder's weights are the word table. */
+static const struct param *decoder(const struct model *model)
+{
+    const struct param *own = TENSOR(DECODER_WEIGHT);
+    return own ? own : params_embedding(&model->table, PARAM_WORD);
+}
+
 static void decoder_backward_weight(struct model *model, struct rows rows)
 {
     const struct ops *ops = model->ops;
     const struct gradient_listener *listener = model->listener;
-    const struct param *word = params_embedding(&model->table, PARAM_WORD);
     const int32_t hidden = model->config.hidden, vocabulary = vocabulary_padded(&model->config);
     char *bias = gradient_of(model, TENSOR(DECODER_BIAS));
     struct word_block block;
     if (!listener || !listener->block) {
-        CALL(ops, linear_backward_weight, .dw = gradient_of(model, word), .db = bias, .dy = BUFFER(LOGITS),
+        CALL(ops, linear_backward_weight, .dw = gradient_of(model, decoder(model)), .db = bias, .dy = BUFFER(LOGITS),
              .x = BUFFER(TRANSFORM_OUT), .rows = rows, .out = vocabulary, .in = hidden, .scratch = model->scratch);
         return;
     }
@@ -53,11 +59,10 @@ static void decoder_backward_weight(struct model *model, struct rows rows)
 static void masked_backward(struct model *model, const struct batch *batch, struct rows rows)
 {
     const struct ops *ops = model->ops;
-    const struct param *word = params_embedding(&model->table, PARAM_WORD);
     const int32_t hidden = model->config.hidden, vocabulary = vocabulary_padded(&model->config);
     void *gradient = BUFFER(GRADIENT);
-    CALL(ops, linear_backward_input, .dx = gradient, .dy = BUFFER(LOGITS), .w = weight_of(model, word), .rows = rows,
-         .out = vocabulary, .in = hidden);
+    CALL(ops, linear_backward_input, .dx = gradient, .dy = BUFFER(LOGITS), .w = weight_of(model, decoder(model)),
+         .rows = rows, .out = vocabulary, .in = hidden);
     decoder_backward_weight(model, rows);
     transform_backward(model, HEAD_MASKED, BUFFER(TRANSFORM_IN), rows, gradient, BUFFER(TRANSFORM_IN), false);
     CALL(ops, scatter, .y = output_gradient(model, batch), .x = BUFFER(TRANSFORM_IN),
@@ -72,8 +77,7 @@ static void masked_pass(struct model *model, const struct batch *batch)
     CALL(ops, gather, .y = BUFFER(TRANSFORM_IN), .x = model_hidden(model), .index = batch->heads[HEAD_MASKED].index,
          .rows = rows, .hidden = hidden);
     transform(model, HEAD_MASKED, BUFFER(TRANSFORM_IN), rows);
-    CALL(ops, linear, .y = BUFFER(LOGITS), .x = BUFFER(TRANSFORM_OUT),
-         .w = weight_of(model, params_embedding(&model->table, PARAM_WORD)),
+    CALL(ops, linear, .y = BUFFER(LOGITS), .x = BUFFER(TRANSFORM_OUT), .w = weight_of(model, decoder(model)),
          .b = vector_of(model, TENSOR(DECODER_BIAS)), .rows = rows, .out = vocabulary, .in = hidden);
     CALL(ops, loss, .sums = model->sums + HEAD_SUMS * HEAD_MASKED, .results = model->training ? NULL : BUFFER(RESULTS),
          .logits = BUFFER(LOGITS), .labels = batch->heads[HEAD_MASKED].labels, .rows = rows, .columns = vocabulary,
