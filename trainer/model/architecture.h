@@ -124,8 +124,9 @@ struct layer;
 /* What a layer's second branch does between the rows that it reads and those that it multiplies by W_down. */
 struct feed_forward {
     int32_t ups; /* n: matrices [I, H] that one product reads as [n I, H] */
-    void (*forward)(const struct model *model, const struct layer *layer, struct rows rows);  /* makes activation, up */
-    void (*backward)(const struct model *model, const struct layer *layer, struct rows rows); /* makes dup */
+    /* Make activation and up, and dup, for the rows of a batch. */
+    void (*forward)(const struct model *model, const struct layer *layer, const struct batch *batch);
+    void (*backward)(const struct model *model, const struct layer *layer, const struct batch *batch);
 };
 extern const struct feed_forward feed_forward_gelu; /* gelu(x W_up) W_down, of either GELU: encoder.c */
 extern const struct feed_forward feed_forward_glu;  /* (act(u) g) W_down, [u | g] = x W_up, n = 2 */
@@ -139,9 +140,10 @@ struct architecture {
     const char *suffix;            /* of the names of its models: "-preln" */
     struct norm_order norms;
     const struct feed_forward *feed_forward;
-    bool transforms; /* heads of fine-tuning begin with the masked head's transform, where others have a pooler or
+    bool transforms;   /* heads of fine-tuning begin with the masked head's transform, where others have a pooler or
                       * nothing */
-    bool untried;    /* no card has computed it yet: --device cuda says so */
+    bool drops_inside; /* dropout is before W_down, where others have it after */
+    bool untried;      /* no card has computed it yet: --device cuda says so */
 };
 
 extern const struct architecture *const architectures[ARCHITECTURE_KINDS];

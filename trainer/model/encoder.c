@@ -8,7 +8,8 @@
  *                                                                      last layer a norm of its own
  *     large       r = 0, x = e                       h = LN(r+A)       out = LN(r+F)           Habana
  *
- * with e = dropout(LN(word + position + type)). In pre and large r itself is never normed. All three are the same ops
+ * with e = dropout(LN(word + position + type)). ModernBERT is pre without LN_a in its first layer, and has F =
+ * dropout(act(u) g) W_down with [u | g] = h W_up. In pre and large r itself is never normed. All three are the same ops
  * in the same order: they differ in what a branch is added to and in which norm is used. A sum overwrites its
  * branch. */
 #include "trainer/model/parts.h"
@@ -139,34 +140,42 @@ static void embed_forward(struct model *model, const struct batch *batch)
 #define VECTOR(place)   vector_of(model, params_layer(&model->table, layer->number, place))
 #define GRADIENT(place) gradient_of(model, params_layer(&model->table, layer->number, place))
 
-static void gelu_forward(const struct model *model, const struct layer *layer, struct rows rows)
+static void gelu_forward(const struct model *model, const struct layer *layer, const struct batch *batch)
 {
     CALL(model->ops, linear_gelu, .pre = layer->up, .y = layer->activation, .x = layer->attention_out,
-         .w = WEIGHT(LAYER_UP_WEIGHT), .b = VECTOR(LAYER_UP_BIAS), .rows = rows, .out = model->config.intermediate,
-         .in = model->config.hidden, .gelu = model->config.gelu);
+         .w = WEIGHT(LAYER_UP_WEIGHT), .b = VECTOR(LAYER_UP_BIAS), .rows = token_rows(batch),
+         .out = model->config.intermediate, .in = model->config.hidden, .gelu = model->config.gelu);
 }
 
-static void gelu_backward(const struct model *model, const struct layer *layer, struct rows rows)
+static void gelu_backward(const struct model *model, const struct layer *layer, const struct batch *batch)
 {
     CALL(model->ops, linear_backward_input, .dx = model->dup, .dy = model->dbranch, .w = WEIGHT(LAYER_DOWN_WEIGHT),
-         .pre = layer->up, .rows = rows, .out = model->config.hidden, .in = model->config.intermediate,
+         .pre = layer->up, .rows = token_rows(batch), .out = model->config.hidden, .in = model->config.intermediate,
          .gelu = model->config.gelu);
 }
 
-static void glu_forward(const struct model *model, const struct layer *layer, struct rows rows)
+static void glu_forward(const struct model *model, const struct layer *layer, const struct batch *batch)
 {
+    const struct rows rows = token_rows(batch);
     const int32_t inner = model->config.intermediate;
+    const struct dropout dropout = dropout_at(model, layer->number, SITE_INNER);
     CALL(model->ops, linear, .y = layer->up, .x = layer->attention_out, .w = WEIGHT(LAYER_UP_WEIGHT),
          .b = VECTOR(LAYER_UP_BIAS), .rows = rows, .out = 2 * inner, .in = model->config.hidden);
     CALL(model->ops, glu, .y = layer->activation, .x = layer->up, .rows = rows, .columns = inner,
          .gelu = model->config.gelu);
+    CALL(model->ops, dropout, .y = layer->activation, .x = layer->activation, .batch = batch, .rows = rows,
+         .hidden = inner, .dropout = &dropout);
 }
 
-static void glu_backward(const struct model *model, const struct layer *layer, struct rows rows)
+static void glu_backward(const struct model *model, const struct layer *layer, const struct batch *batch)
 {
+    const struct rows rows = token_rows(batch);
     const int32_t inner = model->config.intermediate;
+    const struct dropout dropout = dropout_at(model, layer->number, SITE_INNER);
     CALL(model->ops, linear_backward_input, .dx = model->dgated, .dy = model->dbranch, .w = WEIGHT(LAYER_DOWN_WEIGHT),
          .rows = rows, .out = model->config.hidden, .in = inner);
+    CALL(model->ops, dropout, .y = model->dgated, .x = model->dgated, .batch = batch, .rows = rows, .hidden = inner,
+         .dropout = &dropout);
     CALL(model->ops, glu_backward, .dx = model->dup, .dy = model->dgated, .x = layer->up, .rows = rows,
          .columns = inner, .gelu = model->config.gelu);
 }
@@ -257,7 +266,7 @@ static void layer_forward(struct model *model, const struct batch *batch, int32_
          .x = layer->attention_sum, .residual = residual_rows(model, depth, batch, queries),
          .gain = vector_of(model, first.gain), .bias = vector_of(model, first.bias), .epsilon = epsilon, .rows = rows,
          .hidden = hidden, .batch = queries, .dropout = &drop_attention);
-    feed_forward->forward(model, layer, rows);
+    feed_forward->forward(model, layer, queries);
     CALL(ops, linear, .y = layer->down_sum, .x = layer->activation, .w = WEIGHT(LAYER_DOWN_WEIGHT),
          .b = VECTOR(LAYER_DOWN_BIAS), .rows = rows, .out = hidden, .in = inner);
     CALL(ops, norm, .y = layer->out, .z = layer->down_sum, .statistics = layer->down_stats, .x = layer->down_sum,
@@ -355,7 +364,7 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
         report_from(model, layer->number + 1, LAYER_QUERY_WEIGHT);
 
     /* The feed-forward part: through W_down and the activation to dup. */
-    architecture_of(&model->config)->feed_forward->backward(model, layer, rows);
+    architecture_of(&model->config)->feed_forward->backward(model, layer, queries);
     /* Weights first: in pre and large the product after them overwrites dbranch, which this one reads. */
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_DOWN_WEIGHT), .db = GRADIENT(LAYER_DOWN_BIAS), .dy = dbranch,
          .x = layer->activation, .rows = rows, .out = hidden, .in = inner, .scratch = model->scratch);

@@ -139,11 +139,35 @@ void model_refresh(struct model *model)
         CALL(model->ops, convert, .y = model->weights, .x = model->params, .count = model->table.size);
 }
 
+static double dropout_share(const struct model_config *config, enum dropout_site site)
+{
+    const bool inside = architecture_of(config)->drops_inside;
+    switch (site) {
+    case SITE_EMBEDDING:
+        return inside ? config->embedding_dropout : config->hidden_dropout;
+    case SITE_PROBABILITIES:
+        return config->attention_dropout;
+    case SITE_ATTENTION:
+        return config->hidden_dropout;
+    case SITE_INNER:
+        return inside ? config->inner_dropout : 0;
+    case SITE_DOWN:
+        return inside ? 0 : config->hidden_dropout;
+    case SITE_HEAD:
+        return inside ? config->head_dropout : config->hidden_dropout;
+    }
+    return 0;
+}
+
 struct dropout dropout_at(const struct model *model, int32_t layer, enum dropout_site site)
 {
-    const double share = site == SITE_PROBABILITIES ? model->config.attention_dropout : model->config.hidden_dropout;
-    const uint32_t number = (uint32_t)site + (site == SITE_EMBEDDING ? 0 : (uint32_t)layer * SITES_A_LAYER);
-    const long threshold = lround(65536 * share);
+    /* Each place where a model drops something needs a number of its own (Law 4). None drops before W_down and after
+     * it, and the head is in no layer. */
+    static const uint32_t numbers[] = {
+        [SITE_PROBABILITIES] = 1, [SITE_HEAD] = 1, [SITE_ATTENTION] = 2, [SITE_INNER] = 3, [SITE_DOWN] = 3};
+    enum { SITES_A_LAYER = 3 };
+    const uint32_t number = site == SITE_EMBEDDING ? 0 : numbers[site] + (uint32_t)layer * SITES_A_LAYER;
+    const long threshold = lround(65536 * dropout_share(&model->config, site));
     return (struct dropout){
         .key = {model->step.seed, model->step.step},
         .threshold = model->training ? (uint32_t)(threshold < 65536 ? threshold : 65535) : 0,

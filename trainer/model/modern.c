@@ -64,6 +64,10 @@ static const struct config_choice activations[] = {
 static const struct config_choice head_activations[] = {{"gelu", 0}, {NULL, 0}};
 static const struct config_choice position_types[] = {{"absolute", 0}, {"sans_pos", 0}, {NULL, 0}};
 
+/* Ours: ModernBERT was trained with dropout of the attention's output alone. In transformers attention_dropout is that of
+ * both. */
+#define OUTPUT_DROPOUT "attention_output_dropout"
+
 #define AT(field) offsetof(struct model_config, field)
 static const struct config_key keys[] = {
     {"position_embedding_type", CONFIG_FIXED, .choices = position_types},
@@ -77,9 +81,11 @@ static const struct config_key keys[] = {
     {"max_position_embeddings", CONFIG_COUNT, .at = AT(positions)},
     {"norm_eps", CONFIG_REAL, .at = AT(norm_epsilon)},
     {"initializer_range", CONFIG_REAL, .at = AT(initializer_range)},
-    /* Ours, under BERT's names: those of ModernBERT mean other places. */
-    {"hidden_dropout_prob", CONFIG_REAL, .at = AT(hidden_dropout)},
-    {"attention_probs_dropout_prob", CONFIG_REAL, .at = AT(attention_dropout)},
+    {"attention_dropout", CONFIG_REAL, .at = AT(attention_dropout)},
+    {OUTPUT_DROPOUT, CONFIG_REAL, .at = AT(hidden_dropout)},
+    {"embedding_dropout", CONFIG_REAL, .at = AT(embedding_dropout)},
+    {"mlp_dropout", CONFIG_REAL, .at = AT(inner_dropout)},
+    {"classifier_dropout", CONFIG_REAL, .at = AT(head_dropout)},
     {.name = NULL},
 };
 
@@ -113,13 +119,15 @@ static int take_flags(const char *path, const json_t *json, struct model_config 
     return 0;
 }
 
-/* Dropout and a decoder of its own would change the mathematics. */
-static int refuse_others(const char *path, const json_t *json, struct error *err)
+/* BERT's names mean other places. */
+static int take_dropout(const char *path, const json_t *json, struct model_config *config, struct error *err)
 {
-    static const char *const dropouts[] = {"attention_dropout", "embedding_dropout", "mlp_dropout"};
-    for (size_t i = 0; i < sizeof dropouts / sizeof *dropouts; i++)
-        if (json_number_value(json_object_get(json, dropouts[i])) != 0)
-            return unsupported(path, dropouts[i], err);
+    static const char *const others[] = {"hidden_dropout_prob", "attention_probs_dropout_prob"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (json_number_value(json_object_get(json, others[i])) != 0)
+            return unsupported(path, others[i], err);
+    if (!json_object_get(json, OUTPUT_DROPOUT))
+        config->hidden_dropout = config->attention_dropout;
     return 0;
 }
 
@@ -184,7 +192,7 @@ static int modern_take(const char *path, const json_t *json, struct model_config
     if (config->layers > LAYERS_MAX)
         return unsupported(path, "num_hidden_layers", err);
     TRY(take_flags(path, json, config, err));
-    TRY(refuse_others(path, json, err));
+    TRY(take_dropout(path, json, config, err));
     TRY(take_pooling(path, json, config, err));
     TRY(take_layers(path, json, config, err));
     TRY(take_theta(path, json, layer_kinds[1], "global_rope_theta", &config->theta_global, err));
@@ -263,5 +271,6 @@ const struct architecture architecture_modern = {
     .norms = {.unnormalised = true, .from_embedding = true, .pre_norm = true, .smaller = true},
     .feed_forward = &feed_forward_glu,
     .transforms = true,
+    .drops_inside = true,
     .untried = true,
 };

@@ -46,6 +46,13 @@ int model_config_named(const char *name, struct model_config *config)
     return modern_config_named(name, config);
 }
 
+void model_set_dropout(struct model_config *config, double share)
+{
+    config->hidden_dropout = config->attention_dropout = share;
+    if (architecture_of(config)->drops_inside)
+        config->embedding_dropout = config->inner_dropout = config->head_dropout = share;
+}
+
 static int check_size(const char *what, int64_t value, int64_t most, struct error *err)
 {
     if (value < 1 || value > most)
@@ -74,10 +81,11 @@ int model_config_check(const struct model_config *config, struct error *err)
     if (!(config->initializer_range >= 0 && config->initializer_range <= 1))
         return fail(err, ERR_UNSAFE, "the model's initializer range %g is not between 0 and 1",
                     config->initializer_range);
-    if (!(config->hidden_dropout >= 0 && config->hidden_dropout < 1) ||
-        !(config->attention_dropout >= 0 && config->attention_dropout < 1))
-        return fail(err, ERR_UNSAFE, "the model's dropout %g or %g is not at least 0 and below 1",
-                    config->hidden_dropout, config->attention_dropout);
+    const double dropouts[] = {config->hidden_dropout, config->attention_dropout, config->embedding_dropout,
+                               config->inner_dropout, config->head_dropout};
+    for (size_t i = 0; i < sizeof dropouts / sizeof *dropouts; i++)
+        if (!(dropouts[i] >= 0 && dropouts[i] < 1))
+            return fail(err, ERR_UNSAFE, "the model's dropout %g is not at least 0 and below 1", dropouts[i]);
     const struct layer_drop *drop = &config->layer_drop;
     if (!(drop->theta >= 0 && drop->theta <= 1 && drop->gamma >= 0))
         return fail(err, ERR_USAGE, "layer drop with theta %g and gamma %g: 0 < theta <= 1 and gamma >= 0 are needed",

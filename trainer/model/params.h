@@ -57,8 +57,11 @@ struct model_config {
     char tuned_for[16];             /* finetuning_task in config.json, as "sst-2"; empty: not known */
     double norm_epsilon;            /* of every LayerNorm */
     double initializer_range;       /* standard deviation of initial weights */
-    double hidden_dropout;          /* probability: embeddings, attention output, feed-forward output */
-    double attention_dropout;       /* probability: attention weights */
+    double hidden_dropout;    /* probability: attention output; unless drops_inside also the places of the next three */
+    double embedding_dropout; /* with drops_inside (architecture.h): embeddings */
+    double inner_dropout;     /* what W_down multiplies */
+    double head_dropout;      /* what heads of fine-tuning multiply last */
+    double attention_dropout; /* attention weights */
     enum architecture_kind architecture;
     uint32_t lacks; /* tensors: bit p is enum optional p */
     enum initializer initializer;
@@ -108,6 +111,8 @@ static inline int32_t model_pieces(const struct model_config *config)
 /* A BERT of the named size with dropout 0.1, tanh-GELU, 512 positions, 2 types, both heads of pre-training, vocabulary
  * 30,522; or a ModernBERT with its paper's settings and 8,192 positions (modern.c). -1: no such name. */
 int model_config_named(const char *name, struct model_config *config);
+/* Sets the probability of dropout at every place where models of its architecture have some. */
+void model_set_dropout(struct model_config *config, double share);
 int modern_config_named(const char *name, struct model_config *config); /* those of modern.c */
 /* Checks sizes against the limits that the arithmetic relies on. ERR_UNSAFE: beyond (a config file is untrusted).
  * ERR_USAGE: a layer drop that does not fit. */

@@ -110,15 +110,14 @@ static inline void *gradient_of(const struct model *model, const struct param *p
     return (char *)model->gradients + param->offset * model->ops->real_size;
 }
 
-/* Where dropout happens. Each site needs a number of its own (Law 4): embedding 0, then three per layer, then the
- * pooler, which has the first site of a layer after the last one. */
+/* Where dropout happens. */
 enum dropout_site {
     SITE_EMBEDDING,
-    SITE_PROBABILITIES = 1,
-    SITE_ATTENTION,
-    SITE_DOWN,
-    SITES_A_LAYER = 3,
-    SITE_POOLED = 1
+    SITE_PROBABILITIES,
+    SITE_ATTENTION, /* the attention's output */
+    SITE_INNER,     /* what W_down multiplies */
+    SITE_DOWN,      /* the feed-forward part's output */
+    SITE_HEAD       /* of a head of fine-tuning; its layer is the one after the last */
 };
 struct dropout dropout_at(const struct model *model, int32_t layer, enum dropout_site site);
 

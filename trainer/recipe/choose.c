@@ -236,7 +236,7 @@ int keys_choose(const struct keys *keys, struct recipe *recipe, struct error *er
     TRY(choose_schedule(keys, recipe, err));
     recipe->wire_bf16 = keys->settings.wire == 1;
     if (keys_told(keys, "dropout"))
-        recipe->config.hidden_dropout = recipe->config.attention_dropout = keys->settings.dropout;
+        model_set_dropout(&recipe->config, keys->settings.dropout);
     if (!recipe->task[0])
         TRY(choose_masks(keys, recipe, err));
     TRY(choose_zero(keys, recipe, err));

@@ -151,6 +151,15 @@ static json_t *model_identity(const struct model_config *config)
                   config->norm_epsilon, "initializer_range", config->initializer_range, "hidden_dropout",
                   config->hidden_dropout, "attention_dropout", config->attention_dropout);
     config_add_variant(config, json);
+    const struct {
+        const char *key;
+        double share;
+    } more[] = {{"embedding_dropout", config->embedding_dropout},
+                {"mlp_dropout", config->inner_dropout},
+                {"classifier_dropout", config->head_dropout}};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        if (more[i].share > 0) /* runs from before there were any lack them */
+            json_object_set_new(json, more[i].key, json_real(more[i].share));
     if (config->spare > 0)
         json_object_set_new(json, "spare_rows", json_integer(config->spare));
     return json;

@@ -272,7 +272,7 @@ static int choose(struct bench *b, struct error *err)
     const struct settings *settings = b->settings;
     TRY(config_choose(settings->model ? settings->model : "base", &b->config, err));
     if (settings_given(settings, "dropout"))
-        b->config.hidden_dropout = b->config.attention_dropout = settings->dropout;
+        model_set_dropout(&b->config, settings->dropout);
     TRY(model_config_check(&b->config, err));
     b->seq = settings->seq > 0 ? (int32_t)settings->seq : 128;
     if (b->seq > b->config.positions)

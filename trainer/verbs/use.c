@@ -43,14 +43,16 @@ static bool has_head(const struct safetensors *file, const char *head)
     return !head;
 }
 
-/* Numbers in tensors that are parameters: no positions' numbers, and no copy of a tensor that is there too. */
-static uint64_t count_parameters(const struct safetensors *file)
+/* Numbers in tensors that are parameters: no positions' numbers, and no copy of a tensor that is there too, unless
+ * config.json says that it is none. */
+static uint64_t count_parameters(const struct safetensors *file, const json_t *config)
 {
+    const bool is_untied = json_is_false(json_object_get(config, "tie_word_embeddings"));
     uint64_t count = 0;
     for (size_t i = 0; i < file->count; i++) {
         char name[FOREIGN_NAME_BYTES];
         foreign_name(NULL, file->tensors[i].name, name, sizeof name);
-        const char *original = foreign_tied(name);
+        const char *original = is_untied ? NULL : foreign_tied(name);
         if (tensor_type_floats(file->tensors[i].type) && !(original && has_head(file, original)))
             count += tensor_elements(&file->tensors[i]);
     }
@@ -104,7 +106,7 @@ struct use use_of(const char *files)
         head = head_in(&file);
     if (!head)
         head = row(ROWS - 1);
-    struct use use = {head->pipeline, .trial = head->trial, .parameters = there ? count_parameters(&file) : 0};
+    struct use use = {head->pipeline, .trial = head->trial, .parameters = there ? count_parameters(&file, config) : 0};
     snprintf(use.class, sizeof use.class, "AutoModel%s", head->prefix ? head->class_end : "");
     if (there)
         safetensors_close(&file);

@@ -78,6 +78,9 @@ static void expect_same(const struct model_config *a, const struct model_config 
     SAME(initializer_range);
     SAME(hidden_dropout);
     SAME(attention_dropout);
+    SAME(embedding_dropout);
+    SAME(inner_dropout);
+    SAME(head_dropout);
     SAME(initializer);
     SAME(task_heads);
     SAME(window);
@@ -115,6 +118,11 @@ TEST_WITH(configs_keep_every_field, tiny_enter, tiny_tear_down)
             config.initializer_range = 0.25;
             config.hidden_dropout = 0.375;
             config.attention_dropout = 0.5;
+            if (architectures[kind]->drops_inside) {
+                config.embedding_dropout = 0.125;
+                config.inner_dropout = 0.0625;
+                config.head_dropout = 0.75;
+            }
             config.initializer = INITIALIZER_TRUNCATED;
             json_t *json = config_json(&config, 0);
             assert_ok(json_file_write(path, json, err));
@@ -180,14 +188,31 @@ TEST_WITH(modern_configs_keep_their_pooling, tiny_enter, tiny_tear_down)
     mem_free(path);
 }
 
+/* As transformers means it: attention_dropout is also that of the attention's output, unless our key says otherwise. */
+TEST_WITH(modern_dropouts_have_their_places, tiny_enter, tiny_tear_down)
+{
+    char *path = path_join(*state, CONFIG_NAME);
+    struct model_config config;
+    assert_ok(read_modern(path, "", &config));
+    assert_true(config.attention_dropout == 0 && config.hidden_dropout == 0 && config.head_dropout == 0);
+    assert_ok(
+        read_modern(path, "\"attention_dropout\": 0.25, \"mlp_dropout\": 0.5, \"hidden_dropout_prob\": 0", &config));
+    assert_true(config.attention_dropout == 0.25 && config.hidden_dropout == 0.25 && config.inner_dropout == 0.5);
+    assert_true(config.embedding_dropout == 0);
+    assert_ok(read_modern(path, "\"attention_dropout\": 0, \"attention_output_dropout\": 0.125", &config));
+    assert_true(config.attention_dropout == 0 && config.hidden_dropout == 0.125);
+    mem_free(path);
+}
+
 TEST_WITH(other_modern_configs_are_refused_by_their_key, tiny_enter, tiny_tear_down)
 {
     static const struct {
         const char *key, *more;
     } wrong[] = {
-        {"attention_dropout", "\"attention_dropout\": 0.1"},
-        {"embedding_dropout", "\"embedding_dropout\": 0.1"},
-        {"mlp_dropout", "\"mlp_dropout\": 0.1"},
+        {"hidden_dropout_prob", "\"hidden_dropout_prob\": 0.1"},
+        {"attention_probs_dropout_prob", "\"attention_probs_dropout_prob\": 0.1"},
+        {"dropout", "\"mlp_dropout\": 1"},
+        {"dropout", "\"embedding_dropout\": -0.5"},
         {"layer_types", "\"layer_types\": [\"full_attention\"]"},
         {"layer_types", "\"layer_types\": [\"full_attention\", \"other\", \"other\", \"full_attention\"]"},
         {"global_attn_every_n_layers", "\"global_attn_every_n_layers\": 0"},

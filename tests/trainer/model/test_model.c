@@ -155,6 +155,12 @@ static struct model_config config_of(enum architecture_kind kind, int32_t layers
     struct model_config config = small;
     config.architecture = kind;
     config.layers = layers;
+    config.own_decoder = true;
+    if (architecture_of(&config)->drops_inside) {
+        config.embedding_dropout = 0.15;
+        config.inner_dropout = 0.05;
+        config.head_dropout = 0.3;
+    }
     if (drops)
         config.layer_drop = (struct layer_drop){.theta = 0.2, .gamma = 1};
     return config;
@@ -736,8 +742,8 @@ static void spy_dropout(struct device *device, const struct dropout_args *args)
 }
 
 /* Dropout masks are drawn from seed, step and the name of a place in the model. No two places of a pass share a name,
- * and each has its own probability. */
-TEST(each_place_has_its_own_dropout)
+ * and each has its own probability: `counts` says how many places have that of `shares`. */
+static void check_places(const struct model_config *config, const double *shares, const size_t *counts, size_t count)
 {
     struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1), spying = *ops;
     memset(&spied, 0, sizeof spied);
@@ -745,24 +751,30 @@ TEST(each_place_has_its_own_dropout)
     spying.norm = spy_norm;
     spying.attention = spy_attention;
     spying.dropout = spy_dropout;
-    const struct made_source source = {3, small.vocabulary, 4};
+    const struct made_source source = {3, config->vocabulary, 4};
     struct batch batch = made_batch(&source, lengths, 0, 5);
-    struct model *model = open_model(&small, &spying, &batch);
+    struct model *model = open_model(config, &spying, &batch);
     fill_params(model, ops, 0.1f, 0.1f);
-    loss_of(model, &batch);
-    /* Embedding, pooler, and three a layer; the backward pass has the same. */
-    size_t attentions = 0;
+    loss_of(model, &batch); /* the backward pass has the same */
+    size_t attentions = 0, all = 0;
     for (size_t i = 0; i < spied.count; i++) {
         const struct dropout *dropout = &spied.seen[i];
-        const uint32_t names = (uint32_t)small.heads; /* attention adds the head's number to the name */
+        const uint32_t names = (uint32_t)config->heads; /* attention adds the head's number to the name */
         attentions += spied.of_attention[i];
-        assert_int_equal(dropout->threshold, lround(65536 * (spied.of_attention[i] ? 0.2 : 0.1)));
+        assert_int_equal(spied.of_attention[i], dropout->threshold == lround(65536 * config->attention_dropout));
         assert_true(dropout->key[0] == 11 && dropout->key[1] == 5);
         for (size_t k = 0; k < i; k++)
             assert_true(spied.seen[k].name + names <= dropout->name || dropout->name + names <= spied.seen[k].name);
     }
-    assert_int_equal(attentions, small.layers);
-    assert_in_range(spied.count, 3 * small.layers + 1, 3 * small.layers + 2);
+    for (size_t i = 0; i < count; i++) {
+        size_t found = 0;
+        for (size_t k = 0; k < spied.count; k++)
+            found += spied.seen[k].threshold == lround(65536 * shares[i]);
+        assert_int_equal(found, counts[i]);
+        all += found;
+    }
+    assert_int_equal(attentions, config->layers);
+    assert_int_equal(spied.count, all);
 
     struct model_metrics metrics = {0};
     spied.count = 0;
@@ -771,6 +783,23 @@ TEST(each_place_has_its_own_dropout)
     made_batch_release(&batch);
     model_close(model);
     ops->close(ops);
+}
+
+TEST(each_place_has_its_own_dropout)
+{
+    const size_t layers = (size_t)small.layers;
+    /* Embedding, and two a layer beside the probabilities; with a class, what the pooler gives. */
+    struct model_config config = small;
+    check_places(&config, (double[]){0.1, 0.2}, (size_t[]){1 + 2 * layers, layers}, 2);
+    config.task_heads = 1u << HEAD_CLASS;
+    config.labels = MADE_LABELS;
+    check_places(&config, (double[]){0.1, 0.2}, (size_t[]){2 + 2 * layers, layers}, 2);
+    config = config_of(ARCHITECTURE_MODERN, 2, false);
+    config.task_heads = 1u << HEAD_CLASS;
+    config.labels = MADE_LABELS;
+    const double shares[] = {config.embedding_dropout, config.attention_dropout, config.hidden_dropout,
+                             config.inner_dropout, config.head_dropout};
+    check_places(&config, shares, (size_t[]){1, 2, 2, 2, 1}, 5);
 }
 
 TEST(evaluation_leaves_gradients_and_is_training_without_dropout)

@@ -51,7 +51,7 @@ static void class_pass(struct model *model, const struct batch *batch)
     const enum head_kind head = HEAD_CLASS;
     const struct rows rows = head_rows(head, batch).rows;
     const int32_t *index = batch->heads[head].index, hidden = model->config.hidden;
-    const struct dropout dropout = dropout_at(model, model->config.layers, SITE_POOLED);
+    const struct dropout dropout = dropout_at(model, model->config.layers, SITE_HEAD);
     const struct output output = {
         .logits = BUFFER(LOGITS),
         .x = BUFFER(DROPPED),

@@ -29,7 +29,7 @@ static double token_work(const struct model_config *config)
 
 static void drop(struct model *model, const struct batch *batch, void *x)
 {
-    const struct dropout dropout = dropout_at(model, model->config.layers, SITE_POOLED);
+    const struct dropout dropout = dropout_at(model, model->config.layers, SITE_HEAD);
     CALL(model->ops, dropout, .y = x, .x = x, .batch = batch_read(batch), .index = batch->heads[HEAD_TOKEN].index,
          .rows = head_rows(HEAD_TOKEN, batch).rows, .hidden = model->config.hidden, .dropout = &dropout);
 }
