@@ -64,8 +64,8 @@ static const struct config_choice activations[] = {
 static const struct config_choice head_activations[] = {{"gelu", 0}, {NULL, 0}};
 static const struct config_choice position_types[] = {{"absolute", 0}, {"sans_pos", 0}, {NULL, 0}};
 
-/* Ours: ModernBERT was trained with dropout of the attention's output alone. In transformers attention_dropout is that of
- * both. */
+/* Ours: ModernBERT was trained with dropout of the attention's output alone. In transformers attention_dropout is that
+ * of both. */
 #define OUTPUT_DROPOUT "attention_output_dropout"
 
 #define AT(field) offsetof(struct model_config, field)

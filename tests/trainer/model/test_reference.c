@@ -302,8 +302,7 @@ TEST(gradients_in_fp32_are_as_good_as_torchs)
     json_t *golden, *entry;
     const char *name;
     assert_int_equal(json_read(SOURCE_DIR "/tests/golden/modern.json", 1u << 20, ERR_INPUT, &golden, &err), 0);
-    json_object_foreach(json_object_get(golden, "cases"), name, entry)
-        check_float(name, golden, entry);
+    json_object_foreach(json_object_get(golden, "cases"), name, entry) check_float(name, golden, entry);
     json_decref(golden);
 }
 
