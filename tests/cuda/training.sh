@@ -74,6 +74,8 @@ for precision in fp32 bf16; do
     diff -r "$out/checkpoints/step-00000007" "$out-parts/checkpoints/step-00000007" >diff.log ||
         complain "a ModernBERT in $precision: other bytes after a stop"
 done
+# Of its products only the decoder has a bias, so only two have an epilogue to choose: bias and sums of its gradients.
+[ "$(grep -cE '^[0-9]' modern-bf16/products.txt)" = 2 ] || complain "a ModernBERT: epilogues of biases that it lacks"
 train 0 modern-cpu "${with[@]}" --precision fp32 --device cpu
 grep -q "untried" stderr && complain "a ModernBERT on the CPU is called untried"
 paste <(losses modern-cpu) <(losses modern-fp32) | awk '

@@ -28,13 +28,15 @@ struct tune_sizes {
     int32_t rows, masked_rows, sequences; /* of a full micro-batch */
     int32_t hidden, intermediate, vocabulary;
     enum gelu gelu;
+    bool gated;                                                            /* the feed-forward part is a gated unit */
+    bool attention_biases, inner_biases, transform_biases, decoder_biases; /* which products have one */
 };
 #define TUNE_SECONDS 3
 
 /* Bumped with every change of ops.h, ops_args.h, batch.h or this file, so that a module of another version is
  * refused. */
-#define CUDA_INTERFACE (18 + 0x1000 * HEAD_KINDS) /* which is a size in struct batch */
-#define SHARED_BYTES   3220 /* sizes of what is shared, summed below: if it changes, so must CUDA_INTERFACE */
+#define CUDA_INTERFACE (19 + 0x1000 * HEAD_KINDS) /* which is a size in struct batch */
+#define SHARED_BYTES   3228 /* sizes of what is shared, summed below: if it changes, so must CUDA_INTERFACE */
 
 struct cuda_module {
     int interface; /* CUDA_INTERFACE; the first member in every version */

@@ -93,7 +93,7 @@ int tune_read(const char *path, struct product_choice **choices, size_t *count, 
 
 struct layer {
     int32_t rows, out, in;
-    enum product_finish finish; /* of its forward product */
+    enum product_finish finish; /* of its forward product; FINISH_NONE: it has no bias */
     bool slope;                 /* its input is the output of a GELU */
 };
 
@@ -122,8 +122,8 @@ static void run_once(const struct tuning *t, const struct product_choice *c)
             CALL(ops, linear_gelu, .pre = t->aux, .y = t->written, .x = t->read, .w = t->weights, .b = t->bias,
                  .rows = rows, .out = out, .in = in, .gelu = t->gelu);
         else
-            CALL(ops, linear, .y = t->written, .x = t->read, .w = t->weights, .b = t->bias, .rows = rows, .out = out,
-                 .in = in);
+            CALL(ops, linear, .y = t->written, .x = t->read, .w = t->weights,
+                 .b = c->finish == FINISH_BIAS ? t->bias : NULL, .rows = rows, .out = out, .in = in);
         break;
     case PRODUCT_INPUT:
         CALL(ops, linear_backward_input, .dx = t->written, .dy = t->read, .w = t->weights,
@@ -195,12 +195,15 @@ static void choose(struct tuning *t, enum product_kind kind, enum product_finish
 static void choose_all(struct tuning *t, const struct layer *layers, size_t count)
 {
     for (const struct layer *layer = layers; layer < layers + count; layer++) {
-        choose(t, PRODUCT_FORWARD, FINISH_BIAS, layer); /* first: a product with a GELU may fall back to it */
-        if (layer->finish != FINISH_BIAS)
+        const bool biased = layer->finish != FINISH_NONE;
+        if (biased)
+            choose(t, PRODUCT_FORWARD, FINISH_BIAS, layer); /* first: a product with a GELU may fall back to it */
+        if (biased ? layer->finish != FINISH_BIAS : t->all)
             choose(t, PRODUCT_FORWARD, layer->finish, layer);
         if (t->all)
             choose(t, PRODUCT_WEIGHT, FINISH_NONE, layer);
-        choose(t, PRODUCT_WEIGHT, FINISH_SUMS, layer);
+        if (biased)
+            choose(t, PRODUCT_WEIGHT, FINISH_SUMS, layer);
         if (t->all)
             choose(t, PRODUCT_INPUT, FINISH_NONE, layer);
         if (layer->slope)
@@ -300,16 +303,23 @@ void tune_make(struct ops *ops, const struct tune_sizes *sizes, bool all, struct
 {
     const int32_t rows = sizes->rows, masked = sizes->masked_rows, sequences = (sizes->sequences + 63) / 64 * 64;
     const int32_t hidden = sizes->hidden, inner = sizes->intermediate;
+    const int32_t up = sizes->gated ? 2 * inner : inner;
+    const enum product_finish active = sizes->gated ? FINISH_BIAS : FINISH_BIAS_GELU; /* gated: erf-GELU in the head */
+    const enum product_finish attention = sizes->attention_biases ? FINISH_BIAS : FINISH_NONE;
+    const enum product_finish transform = sizes->transform_biases ? FINISH_BIAS : FINISH_NONE;
     const struct layer layers[] = {
-        {rows, 3 * hidden, hidden, FINISH_BIAS, false},    {rows, hidden, hidden, FINISH_BIAS, false},
-        {rows, inner, hidden, FINISH_BIAS_GELU, false},    {rows, hidden, inner, FINISH_BIAS, true},
-        {masked, hidden, hidden, FINISH_BIAS_GELU, false}, {masked, sizes->vocabulary, hidden, FINISH_BIAS, false},
-        {sequences, hidden, hidden, FINISH_BIAS, false},
+        {rows, 3 * hidden, hidden, attention, false},
+        {rows, hidden, hidden, attention, false},
+        {rows, up, hidden, sizes->inner_biases ? active : FINISH_NONE, false},
+        {rows, hidden, inner, sizes->inner_biases ? FINISH_BIAS : FINISH_NONE, !sizes->gated},
+        {masked, hidden, hidden, sizes->transform_biases ? active : FINISH_NONE, false},
+        {masked, sizes->vocabulary, hidden, sizes->decoder_biases ? FINISH_BIAS : FINISH_NONE, false},
+        {sequences, hidden, hidden, transform, false},
     };
     const size_t count = sizeof layers / sizeof *layers;
     const struct ops_limits limits = {
         .rows_max = rows > masked ? rows : masked,
-        .columns_max = inner > 3 * hidden ? inner : 3 * hidden,
+        .columns_max = up > 3 * hidden ? up : 3 * hidden,
         .vocabulary_rows_max = masked,
         .vocabulary = sizes->vocabulary,
         .length_max = 1,

@@ -119,6 +119,7 @@ struct ops *backend_open(enum device_kind device, const struct cpu_options *opti
 int backend_tune(struct ops *ops, const struct model_config *config, const struct pack_limits *limits, bool all,
                  struct buf *table, struct error *err)
 {
+#define HAS(part) (!(config->lacks >> OPTIONAL_##part & 1))
     const struct tune_sizes sizes = {
         .rows = limits->tokens,
         .masked_rows = limits->marks[HEAD_MASKED],
@@ -127,7 +128,13 @@ int backend_tune(struct ops *ops, const struct model_config *config, const struc
         .intermediate = config->intermediate,
         .vocabulary = vocabulary_padded(config),
         .gelu = config->gelu,
+        .gated = architecture_of(config)->feed_forward->ups > 1,
+        .attention_biases = HAS(ATTENTION_BIASES),
+        .inner_biases = HAS(FEED_FORWARD_BIASES),
+        .transform_biases = HAS(HEAD_BIASES),
+        .decoder_biases = HAS(DECODER_BIAS),
     };
+#undef HAS
     const struct cuda_module *module = cuda_module(err);
     if (!module)
         return -1;
