@@ -181,6 +181,16 @@ static void each_precision(void (*test)(void))
 
 /* ---- attention ---- */
 
+/* Removes the rows of a head at the places [from, end) of their sequences. */
+static void leave_out(const struct batch *batch, struct head_batch *head, int32_t from, int32_t end)
+{
+    int32_t kept = 0;
+    for (int32_t i = 0; i < head->live; i++)
+        if (batch->positions[head->index[i]] < from || batch->positions[head->index[i]] >= end)
+            head->index[kept++] = head->index[i];
+    head->live = kept;
+}
+
 /* shift is added to queries and subtracted from keys. few: queries are only the rows that heads read, in a separate
  * matrix. window: of struct attention_shape. */
 static void attention_of(int32_t heads, const int32_t *lengths, int32_t sequences, uint32_t threshold, double scale,
@@ -189,6 +199,8 @@ static void attention_of(int32_t heads, const int32_t *lengths, int32_t sequence
     struct batch batch = made_batch(&source, lengths, 3, sequences);
     if (few) { /* some sequences have no query */
         batch.heads[HEAD_NEXT].live = 0;
+        for (int h = 0; h < HEAD_KINDS && window > 0; h++) /* nor has a tile of keys */
+            leave_out(&batch, &batch.heads[h], 100, 400);
         made_read(&batch);
     }
     struct cuda_batch there = orders_of(&batch);
