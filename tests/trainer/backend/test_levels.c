@@ -218,16 +218,16 @@ TEST(sums_are_equal)
 
 static void attention_of(int32_t heads, int32_t size, int32_t window, uint32_t threshold)
 {
-    const int32_t lengths[] = {1 + (int32_t)draw_below(200), 1 + (int32_t)draw_below(30), 150};
+    const int32_t lengths[] = {1 + (int32_t)draw_below(600), 1 + (int32_t)draw_below(30), 150};
     const struct made_source source = {.seed = 3, .vocabulary = 30};
     struct batch batch = made_batch(&source, lengths, 3, 3);
-    const struct attention_shape shape = {heads, size, 200, window, {{3, 99}, threshold, 40, 0}};
+    const struct attention_shape shape = {heads, size, 600, window, {{3, 99}, threshold, 40, 0}};
     const size_t hidden = (size_t)(heads * size), rows = (size_t)batch.token_rows, dead = rows - (size_t)batch.tokens;
     const int32_t wide = 3 * (int32_t)hidden;
     float *qkv = numbers(rows * 3 * hidden, dead * 3 * hidden), *dcontext = numbers(rows * hidden, dead * hidden);
     float *context0 = NULL, *sums0 = NULL, *d0 = NULL;
     for (int l = 0; l < level_count; l++) {
-        const struct ops_limits limits = {batch.token_rows, wide, 64, 64, 200, size};
+        const struct ops_limits limits = {batch.token_rows, wide, 64, 64, 600, size};
         void *scratch = mem_aligned(levels[l]->scratch_bytes(levels[l]->device, &limits));
         float *context = zeros(rows * hidden), *sums = zeros(rows * (size_t)heads), *d = zeros(rows * 3 * hidden);
         CALL(levels[l], attention, .context = context, .log_sums = sums, .q = qkv, .kv = qkv + hidden, .q_stride = wide,

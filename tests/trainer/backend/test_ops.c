@@ -434,6 +434,7 @@ static void norm_of_size(size_t hidden, const struct batch *batch, uint32_t thre
 }
 
 static const int32_t lengths[] = {5, 1, 70, 16, 130};
+static const int32_t long_ones[] = {300, 1, 257, 16, 520};
 static const struct made_source source = {4, 50, 5};
 
 static void norms(void)
@@ -479,10 +480,12 @@ static void attend_plain(const struct attended *a, int32_t sequence, int32_t hea
                 p[k] += Q(q, i) * KV(kv, 0, i) / sqrt((double)size);
             keep[k] = keep_plain(&shape->dropout, shape->dropout.name + (uint32_t)head, a->batch->numbers[sequence],
                                  (uint32_t)a->queries->positions[q], (uint32_t)k);
-            sum += exp(p[k]);
+            const int32_t apart = a->queries->positions[q] - (int32_t)k;
+            p[k] = shape->window == 0 || abs(apart) <= shape->window / 2 ? exp(p[k]) : 0;
+            sum += p[k];
         }
         for (size_t k = 0; k < n; k++) {
-            p[k] = exp(p[k]) / sum;
+            p[k] /= sum;
             for (size_t i = 0; i < size; i++) {
                 CONTEXT(context, i) += p[k] * keep[k] * KV(kv, 1, i);
                 dp[k] += CONTEXT(dcontext, i) * KV(kv, 1, i) * keep[k];
@@ -536,9 +539,10 @@ static void attend(const struct attended *a)
     release(&log_sums);
 }
 
-static void attention_of_size(int32_t heads, int32_t head_size, uint32_t threshold, double scale, bool few)
+static void attention_of_lengths(const int32_t *of, int32_t heads, int32_t head_size, int32_t window,
+                                 uint32_t threshold, double scale, bool few)
 {
-    struct batch batch = made_batch(&source, lengths, 3, 5);
+    struct batch batch = made_batch(&source, of, 3, 5);
     if (few) { /* the second sequence has no query */
         batch.heads[HEAD_NEXT].live = 0;
         made_read(&batch);
@@ -547,7 +551,7 @@ static void attention_of_size(int32_t heads, int32_t head_size, uint32_t thresho
     const size_t hidden = (size_t)(heads * head_size), total = (size_t)batch.token_rows, live = (size_t)batch.tokens;
     const size_t read = (size_t)queries->token_rows, read_live = (size_t)queries->tokens, small = ops->storage_size;
     const size_t q_stride = few ? hidden : 3 * hidden, kv_stride = few ? 2 * hidden : 3 * hidden;
-    const struct attention_shape shape = {heads, head_size, 130, 0, {{3, 99}, threshold, 40, 0}};
+    const struct attention_shape shape = {heads, head_size, 600, window, {{3, 99}, threshold, 40, 0}};
     struct array kv = random_array(live * kv_stride, total * kv_stride, small, scale);
     struct array q = few ? random_array(read_live * hidden, read * hidden, small, scale) : kv;
     struct array dkv = array_of(total * kv_stride, small), dq = few ? array_of(read * hidden, small) : dkv;
@@ -561,6 +565,11 @@ static void attention_of_size(int32_t heads, int32_t head_size, uint32_t thresho
     made_batch_release(&batch);
 }
 
+static void attention_of_size(int32_t heads, int32_t head_size, uint32_t threshold, double scale, bool few)
+{
+    attention_of_lengths(lengths, heads, head_size, 0, threshold, scale, few);
+}
+
 static void attentions(void)
 {
     attention_of_size(1, 1, 0, 1, false);
@@ -568,6 +577,10 @@ static void attentions(void)
     attention_of_size(2, 64, 6554, 4, false);
     attention_of_size(1, 1, 0, 1, true);
     attention_of_size(2, 64, 6554, 4, true);
+    attention_of_lengths(long_ones, 1, 64, 0, 6554, 1, false); /* several blocks of queries */
+    attention_of_lengths(long_ones, 1, 20, 0, 0, 1, true);
+    attention_of_lengths(long_ones, 1, 20, 128, 6554, 1, false);
+    attention_of_lengths(long_ones, 2, 64, 31, 0, 1, false);
 }
 
 TEST(attention_is_right)
