@@ -795,11 +795,14 @@ TEST(each_place_has_its_own_dropout)
     config.labels = MADE_LABELS;
     check_places(&config, (double[]){0.1, 0.2}, (size_t[]){2 + 2 * layers, layers}, 2);
     config = config_of(ARCHITECTURE_MODERN, 2, false);
-    config.task_heads = 1u << HEAD_CLASS;
     config.labels = MADE_LABELS;
     const double shares[] = {config.embedding_dropout, config.attention_dropout, config.hidden_dropout,
                              config.inner_dropout, config.head_dropout};
-    check_places(&config, shares, (size_t[]){1, 2, 2, 2, 1}, 5);
+    for (enum head_kind h = 0; h < HEAD_KINDS; h++) {
+        config.task_heads = 1u << h;
+        if (head_kinds[h]->tuned)
+            check_places(&config, shares, (size_t[]){1, 2, 2, 2, 1}, 5);
+    }
 }
 
 TEST(evaluation_leaves_gradients_and_is_training_without_dropout)

@@ -1,5 +1,5 @@
 /* Where a span begins and ends (Devlin et al. 2019, 4.2): logits = x W_s for all rows x, or in models that transform
- * for their transform; a softmax over the rows of each sequence. */
+ * for their transform with dropout; a softmax over the rows of each sequence. */
 #include "trainer/model/heads/head_parts.h"
 
 #define TENSOR(place) params_head(&model->table, HEAD_SPAN, place)
@@ -27,6 +27,13 @@ static double span_work(const struct model_config *config)
     return (architecture_of(config)->transforms ? hidden * hidden : 0) + 2 * hidden;
 }
 
+static void drop(struct model *model, const struct batch *batch, void *x)
+{
+    const struct dropout dropout = dropout_at(model, model->config.layers, SITE_HEAD);
+    CALL(model->ops, dropout, .y = x, .x = x, .batch = batch, .rows = head_rows(HEAD_SPAN, batch).rows,
+         .hidden = model->config.hidden, .dropout = &dropout);
+}
+
 static void span_pass(struct model *model, const struct batch *batch)
 {
     const enum head_kind head = HEAD_SPAN;
@@ -42,8 +49,10 @@ static void span_pass(struct model *model, const struct batch *batch)
         .weight = TENSOR(SPAN_WEIGHT),
         .bias = TENSOR(SPAN_BIAS),
     };
-    if (transforms)
+    if (transforms) {
         transform(model, head, model_hidden(model), rows);
+        drop(model, batch, BUFFER(TRANSFORM_OUT));
+    }
     output_forward(model, &output);
     CALL(model->ops, span_loss, .sums = model->sums + HEAD_SUMS * HEAD_SPAN, .logits = BUFFER(LOGITS), .batch = batch,
          .first = batch->heads[HEAD_SPAN].index, .last = batch->heads[HEAD_SPAN].labels,
@@ -51,9 +60,11 @@ static void span_pass(struct model *model, const struct batch *batch)
     if (!model->training)
         return;
     output_backward(model, &output);
-    if (transforms)
+    if (transforms) {
+        drop(model, batch, BUFFER(GRADIENT));
         transform_backward(model, head, model_hidden(model), rows, BUFFER(GRADIENT), output_gradient(model, batch),
                            true);
+    }
 }
 
 /* transformers 5 has no pipeline for questions. */
