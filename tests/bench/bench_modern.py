@@ -3,17 +3,20 @@
 sparse_prediction=True, no padding, fused AdamW; bf16: autocast), one thread each, taking turns in one run:
 
     bench_modern.py [--bin build/release] [--model modern-mini] [--seq 128,1024,4096] [--precision fp32,bf16]
-                    [--cpu avx512] [--rounds 3] [--cache DIR] [--beside mini]
+                    [--cpu avx512] [--rounds 3] [--cache DIR] [--beside mini] [--no-layers]
 
 Seconds of CPU time per step of 2,048 tokens (4,096: one sequence), 15 % of them masked, no dropout: the least of the
 rounds, and their ratio. dstrain's are the difference between two runs, one of which has as many steps again, so neither
-the start nor the last checkpoint counts. Samples fill their length; they have random words. --beside measures another
-model of dstrain too, and gives the ratio of seconds per FLOP, which `dstrain plan` counts."""
+the start nor the last checkpoint counts. Samples fill their length; they have random words. Then, in fp32: what a FLOP
+costs compared with another model of dstrain, at 128 tokens, as `dstrain plan` counts FLOPs; and what a local layer
+costs per token at 4,096 tokens compared with 512: the difference between models of 13 layers and of one, of which
+the first alone is global."""
 
 import argparse
 import json
 import os
 import pathlib
+import platform
 import random
 import shutil
 import subprocess
@@ -33,7 +36,8 @@ parser.add_argument("--seq", default="128,1024,4096")
 parser.add_argument("--precision", default="fp32,bf16")
 parser.add_argument("--cpu", help="dstrain's --cpu")
 parser.add_argument("--rounds", type=int, default=3)
-parser.add_argument("--beside", help="another model of dstrain")
+parser.add_argument("--beside", default="mini", help="another model of dstrain; empty: none")
+parser.add_argument("--no-layers", action="store_true", help="do not measure local layers")
 parser.add_argument("--peer", nargs=4, help=argparse.SUPPRESS)  # config.json, length, precision, sequences
 options = parser.parse_args()
 
@@ -109,7 +113,7 @@ def shards_of(seq):
 
 def flops(shards, model, seq):
     return json.loads(run([options.bin / "dstrain", "plan", "--json", "--shards", shards, "--seq", seq, "--model",
-                           model, "--batch", max(1, TOKENS // seq)])[0])["flops_per_step"]
+                           model])[0])["flops_per_sequence"] * max(1, TOKENS // seq)
 
 
 def compare(seq, precision):
@@ -121,17 +125,50 @@ def compare(seq, precision):
     for _ in range(options.rounds):
         theirs = run([sys.executable, __file__, "--peer", cache / "exported", seq, precision, max(1, TOKENS // seq)])[0]
         seen = {"transformers": float(theirs.split()[-1]), options.model: ours(shards, options.model, seq, precision)}
-        if options.beside:
-            seen[options.beside] = ours(shards, options.beside, seq, precision)
         for name, seconds in seen.items():
             best[name] = min(best.get(name, seconds), seconds)
     ratio = best["transformers"] / best[options.model]
     print(f"seq {seq}, {precision}: " + ", ".join(f"{name} {seconds:.3f} s" for name, seconds in best.items()) +
-          f"; {ratio:.2f} x transformers", end="")
-    if options.beside:
-        mine, other = (best[model] / flops(shards, model, seq) for model in (options.model, options.beside))
-        print(f"; {mine / other:.2f} x {options.beside} per FLOP", end="")
-    print(flush=True)
+          f"; {ratio:.2f} x as fast", flush=True)
+
+
+def least(shards, models, seq):
+    """The least CPU seconds of a step of each model, taking turns."""
+    seen = [[ours(shards, model, seq, "fp32") for model in models] for _ in range(options.rounds)]
+    return [min(seconds) for seconds in zip(*seen)]
+
+
+def compare_models():
+    shards = shards_of(128)
+    models = options.model, options.beside
+    seconds, work = least(shards, models, 128), [flops(shards, model, 128) for model in models]
+    ratio = seconds[0] / seconds[1]
+    print(f"{models[0]} and {models[1]}, seq 128, fp32: {seconds[0]:.3f} and {seconds[1]:.3f} s, "
+          f"{work[0] / 1e9:.1f} and {work[1] / 1e9:.1f} GFLOP; {ratio:.2f} x the time per token, "
+          f"{ratio * work[1] / work[0]:.2f} x per FLOP", flush=True)
+
+
+def compare_layers():
+    models = []
+    for layers in (1, 13):
+        config = json.loads((cache / "exported" / "config.json").read_text())
+        config.pop("layer_types", None)
+        config.update(num_hidden_layers=layers, global_attn_every_n_layers=100)
+        models.append(cache / f"layers{layers}.json")
+        models[-1].write_text(json.dumps(config))
+    costs = []
+    for seq in (512, 4096):
+        one, many = least(shards_of(seq), models, seq)
+        costs.append((many - one) / 12 / max(TOKENS, seq) * 1e6)
+    print(f"a local layer, fp32: {costs[0]:.1f} microseconds per token at 512, {costs[1]:.1f} at 4,096; "
+          f"{costs[1] / costs[0]:.2f} x", flush=True)
+
+
+def processor():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
 
 
 if options.peer:
@@ -139,10 +176,14 @@ if options.peer:
     sys.exit()
 cache = options.cache or pathlib.Path(tempfile.mkdtemp())
 cache.mkdir(parents=True, exist_ok=True)
-print(f"{options.model}, one thread, CPU seconds of a step, the least of {options.rounds}; "
+print(f"{options.model} on {processor()}, one thread, CPU seconds of a step, the least of {options.rounds}; "
       f"load {os.getloadavg()[0]:.1f}", flush=True)
 for length in options.seq.split(","):
     for kind in options.precision.split(","):
         compare(int(length), kind)
+if options.beside:
+    compare_models()
+if not options.no_layers:
+    compare_layers()
 if not options.cache:
     shutil.rmtree(cache)
