@@ -2,13 +2,14 @@
  * specials and the letters, then these rows. */
 #pragma once
 
+#include "tokenizer/learn.h"
 #include "tokenizer/lexicon.h"
 
 /* A piece of two or more letters. */
 struct learned_piece {
     uint64_t count;   /* the count it was chosen for */
     uint32_t example; /* a place in the lexicon's letters where it occurs */
-    uint8_t letters;  /* how many */
+    uint16_t letters; /* how many */
     bool inside;      /* it continues a word ("##") */
 };
 
@@ -26,3 +27,7 @@ void learn_greedy(const struct lexicon *lexicon, size_t wanted, uint64_t min_fre
 void learn_bpe(const struct lexicon *lexicon, size_t wanted, uint64_t min_frequency, struct learned *learned);
 
 void learned_add(struct learned *learned, struct learned_piece piece);
+
+/* All of vocab_learn for a byte-level BPE (learn_bytes.c), in about bytes_max of memory. */
+void learn_bytes(const struct word_counts *counts, const struct learn_options *options, size_t bytes_max,
+                 struct vocab **vocab, struct learn_report *report);

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "tokenizer/bpe.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -96,13 +97,28 @@ static void choose_alphabet(struct lexicon *lexicon, const struct word_counts *c
     mem_free(frequencies);
 }
 
+/* The alphabet's ranks of the letters. */
+struct ranks {
+    uint16_t *of; /* by code point, or by byte; 0: not in the alphabet */
+    bool bytes;
+};
+
+static uint16_t take_rank(const struct ranks *ranks, struct str *word)
+{
+    if (!ranks->bytes)
+        return ranks->of[take_letter(word)];
+    const unsigned char byte = (unsigned char)*word->data;
+    *word = (struct str){word->data + 1, word->size - 1};
+    return ranks->of[byte];
+}
+
 /* The number of letters of a word; 0 for a word with a letter outside the alphabet, one that is too long, or a
  * single letter. */
-static size_t usable_letters(struct str word, const uint16_t *rank_of)
+static size_t usable_letters(struct str word, const struct ranks *ranks)
 {
     size_t letters = 0;
     while (word.size)
-        if (!rank_of[take_letter(&word)] || ++letters > LEARNED_LETTERS_MAX)
+        if (!take_rank(ranks, &word) || ++letters > (ranks->bytes ? LEARNED_BYTES_MAX : LEARNED_LETTERS_MAX))
             return 0;
     return letters > 1 ? letters : 0;
 }
@@ -119,13 +135,13 @@ static bool has_room(const struct room *room, struct str word, uint64_t n)
     return n > room->count || (n == room->count && hash64(word.data, word.size) >> 32 < room->share);
 }
 
-static struct room find_room(const struct word_counts *counts, const uint16_t *rank_of, size_t letters_max)
+static struct room find_room(const struct word_counts *counts, const struct ranks *ranks, size_t letters_max)
 {
     size_t *const letters = mem_clear(RARE, sizeof *letters); /* letters of the words of each count; [0]: of counts
                                                                * from RARE on */
     for (size_t i = 0; i < word_counts_size(counts); i++) {
         uint64_t n;
-        const size_t used = usable_letters(word_counts_word(counts, i, &n), rank_of);
+        const size_t used = usable_letters(word_counts_word(counts, i, &n), ranks);
         letters[n < RARE ? n : 0] += used + (used > 0);
     }
     size_t total = letters[0];
@@ -138,16 +154,16 @@ static struct room find_room(const struct word_counts *counts, const uint16_t *r
     return room;
 }
 
-static void spell_words(struct lexicon *lexicon, const struct word_counts *counts, const uint16_t *rank_of,
+static void spell_words(struct lexicon *lexicon, const struct word_counts *counts, const struct ranks *ranks,
                         const struct room *room)
 {
     size_t letters_capacity = 0, words_capacity = 0;
     for (size_t i = 0; i < word_counts_size(counts); i++) {
         uint64_t n;
         struct str word = word_counts_word(counts, i, &n);
-        const size_t used = usable_letters(word, rank_of);
+        const size_t used = usable_letters(word, ranks);
         if (!used || !has_room(room, word, n)) {
-            take_letter(&word);
+            take_rank(ranks, &word);
             lexicon->words_left_out += word.size > 0;
             continue;
         }
@@ -157,16 +173,23 @@ static void spell_words(struct lexicon *lexicon, const struct word_counts *count
             lexicon->count = mem_grow(lexicon->count, words_capacity, sizeof *lexicon->count);
         }
         if (letters_capacity - lexicon->letter_count < used + 1) {
-            letters_capacity = 2 * letters_capacity + LEARNED_LETTERS_MAX + 1;
+            letters_capacity = 2 * letters_capacity + LEARNED_BYTES_MAX + 1;
             lexicon->letters = mem_grow(lexicon->letters, letters_capacity, sizeof *lexicon->letters);
         }
         lexicon->start[lexicon->word_count] = (uint32_t)lexicon->letter_count;
         lexicon->count[lexicon->word_count++] = n;
         while (word.size)
-            lexicon->letters[lexicon->letter_count++] = rank_of[take_letter(&word)];
+            lexicon->letters[lexicon->letter_count++] = take_rank(ranks, &word);
         assert(lexicon->letter_count == lexicon->start[lexicon->word_count - 1] + used); /* which did not wrap around */
         lexicon->letters[lexicon->letter_count++] = 0;
     }
+}
+
+static void spell(struct lexicon *lexicon, const struct word_counts *counts, const struct ranks *ranks,
+                  size_t letters_max)
+{
+    const struct room room = find_room(counts, ranks, letters_max);
+    spell_words(lexicon, counts, ranks, &room);
 }
 
 void lexicon_init(struct lexicon *lexicon, const struct word_counts *counts, const struct unicode *unicode,
@@ -175,12 +198,33 @@ void lexicon_init(struct lexicon *lexicon, const struct word_counts *counts, con
     assert(letters_max < UINT32_MAX && alphabet_max <= ALPHABET_MAX);
     *lexicon = (struct lexicon){0};
     choose_alphabet(lexicon, counts, unicode, alphabet_max, pieces_max);
-    uint16_t *const rank_of = mem_clear(CODE_POINTS, sizeof *rank_of);
+    const struct ranks ranks = {mem_clear(CODE_POINTS, sizeof *ranks.of), false};
     for (size_t i = 1; i <= lexicon->alphabet_count; i++)
-        rank_of[lexicon->alphabet[i]] = (uint16_t)i;
-    const struct room room = find_room(counts, rank_of, letters_max);
-    spell_words(lexicon, counts, rank_of, &room);
-    mem_free(rank_of);
+        ranks.of[lexicon->alphabet[i]] = (uint16_t)i;
+    spell(lexicon, counts, &ranks, letters_max);
+    mem_free(ranks.of);
+}
+
+uint16_t lexicon_rank_of_byte(const struct lexicon *lexicon, unsigned char byte)
+{
+    const uint32_t letter = bpe_letter(byte);
+    uint16_t rank = 1;
+    while (lexicon->alphabet[rank] != letter)
+        rank++;
+    return rank;
+}
+
+void lexicon_init_bytes(struct lexicon *lexicon, const struct word_counts *counts, size_t letters_max)
+{
+    assert(letters_max < UINT32_MAX);
+    *lexicon = (struct lexicon){.bytes = true, .alphabet_count = 256, .alphabet_pieces = 256};
+    uint16_t of[256];
+    for (unsigned byte = 0; byte < 256; byte++)
+        lexicon->alphabet[byte + 1] = bpe_letter((unsigned char)byte);
+    qsort(lexicon->alphabet + 1, lexicon->alphabet_count, sizeof *lexicon->alphabet, by_code_point);
+    for (unsigned byte = 0; byte < 256; byte++)
+        of[byte] = lexicon_rank_of_byte(lexicon, (unsigned char)byte);
+    spell(lexicon, counts, &(struct ranks){of, true}, letters_max);
 }
 
 void lexicon_release(struct lexicon *lexicon)

@@ -13,7 +13,8 @@
 
 #define LETTERS_NAMED 8u /* of those left out, the most frequent */
 
-#define LEARNED_LETTERS_MAX 100u /* longer words are left out */
+#define LEARNED_LETTERS_MAX 100u                   /* longer words are left out */
+#define LEARNED_BYTES_MAX   COUNTED_WORD_BYTES_MAX /* the same where letters are bytes */
 
 struct letter_count {
     uint64_t count;
@@ -23,6 +24,8 @@ struct letter_count {
 struct lexicon {
     uint32_t alphabet[ALPHABET_MAX + 1]; /* code points by rank, ascending; ranks 1 to alphabet_count */
     bool inside[ALPHABET_MAX + 1];       /* may be inside a word (not punctuation, not an ideograph) */
+    bool bytes; /* letters are bytes; the alphabet has the letters that stand for them (bpe_letter), none of which is
+                 * `inside` */
     size_t alphabet_count;
     size_t alphabet_pieces; /* one per letter, and one more for each that may be inside a word */
     uint16_t *letters;      /* [letter_count] the words one after the other, as ranks, each followed by a 0 */
@@ -41,4 +44,7 @@ struct lexicon {
  * depend on the order of the counts. */
 void lexicon_init(struct lexicon *lexicon, const struct word_counts *counts, const struct unicode *unicode,
                   size_t alphabet_max, size_t pieces_max, size_t letters_max);
+/* The same of bytes: the alphabet is all of them. */
+void lexicon_init_bytes(struct lexicon *lexicon, const struct word_counts *counts, size_t letters_max);
+uint16_t lexicon_rank_of_byte(const struct lexicon *lexicon, unsigned char byte); /* of a lexicon of bytes */
 void lexicon_release(struct lexicon *lexicon);
