@@ -97,6 +97,12 @@ static const struct opt_row rows[] = {
      .choice = algo_choice, .verbs = " build vocab ",
      .help = "Algorithm that learns a vocabulary. greedy: top-down, as in TensorFlow Text; bpe: merges pairs, as "
              "Hugging Face's trainer does."},
+    {.name = "kind", .type = OPT_CHOICE, .scope = SCOPE_PROCESS, .field = FIELD(kind), .default_text = "wordpiece",
+     .choices = "wordpiece|bpe-bytes", .verbs = " vocab ",
+     .help = "What to learn. bpe-bytes: a byte-level BPE, as ModernBERT's, in a directory for AutoTokenizer."},
+    {.name = "special-names", .type = OPT_CHOICE, .scope = SCOPE_PROCESS, .field = FIELD(special_names),
+     .default_text = "bert", .choices = "bert|roberta", .verbs = " vocab ",
+     .help = "Names of the special pieces of --kind bpe-bytes: [CLS] and [SEP], or <s> and </s>."},
     {.name = "unused", .type = OPT_COUNT, .scope = SCOPE_IDENTITY, .field = FIELD(unused), .value = "N",
      .default_text = "0", .max = 10000, .verbs = " build vocab ",
      .help = "Number of [unusedN] entries after [MASK] in a learned vocabulary."},

@@ -37,7 +37,7 @@ void coverage_measure(const struct vocab *vocab, const struct tokenizer_options 
     *coverage = (struct coverage){0};
     struct tokenizer *tokenizer = tokenizer_open(vocab, options);
     struct tokenizer_state *state = tokenizer_state_open(tokenizer);
-    bool *const known = letters_of(vocab);
+    bool *const known = vocab->kind == VOCAB_WORDPIECE ? letters_of(vocab) : NULL; /* NULL: all */
     struct ids ids = {0};
     for (size_t i = 0; i < word_counts_size(counts); i++) {
         uint64_t n;
@@ -50,8 +50,9 @@ void coverage_measure(const struct vocab *vocab, const struct tokenizer_options 
         coverage->unknown += unknown ? n : 0;
         coverage->whole += ids.count == 1 && !unknown ? n : 0;
         while (word.size) {
+            const uint32_t letter = take_letter(&word);
             coverage->letters += n;
-            coverage->foreign += known[take_letter(&word)] ? 0 : n;
+            coverage->foreign += !known || known[letter] ? 0 : n;
         }
     }
     ids_release(&ids);

@@ -111,29 +111,30 @@ static int open_vocab(const struct pieces *pieces, struct vocab **vocab, struct 
     return result;
 }
 
-int learn_check_room(uint32_t vocab_size, uint32_t unused, struct error *err)
+int learn_check_room(enum vocab_kind kind, uint32_t vocab_size, uint32_t unused, struct error *err)
 {
+    if (kind == VOCAB_BPE_BYTES)
+        return vocab_size >= LEARN_BYTES_MIN ? 0
+                                             : fail(err, ERR_USAGE,
+                                                    "a vocabulary of %u pieces has no room for 256 bytes and the "
+                                                    "specials: at least %u",
+                                                    vocab_size, LEARN_BYTES_MIN);
     if (unused >= vocab_size - LEARN_SPECIALS)
         return fail(err, ERR_USAGE, "a vocabulary of %u pieces has no room for %u unused ones", vocab_size, unused);
     return 0;
 }
 
-int vocab_learn(const struct word_counts *counts, const struct learn_options *options, struct vocab **vocab,
-                struct learn_report *report, struct error *err)
+static int learn_words(const struct word_counts *counts, const struct learn_options *options, size_t bytes_max,
+                       struct vocab **vocab, struct learn_report *report, struct error *err)
 {
-    assert(options->vocab_size >= LEARN_SIZE_MIN && options->vocab_size <= VOCAB_PIECES_MAX);
-    TRY(learn_check_room(options->vocab_size, options->unused, err));
     const size_t room = options->vocab_size - LEARN_SPECIALS - options->unused;
-    const size_t bytes_max = options->bytes_max && options->bytes_max < BYTES_MAX ? options->bytes_max : BYTES_MAX;
     struct lexicon lexicon;
     lexicon_init(&lexicon, counts, unicode_of(options->profile),
                  options->limit_alphabet ? options->limit_alphabet : LEARN_LETTERS_MAX, room,
                  bytes_max / BYTES_PER_LETTER);
     assert(lexicon.alphabet_pieces <= room);
     struct learned learned = {0};
-    algorithms[options->algorithm](&lexicon, room - lexicon.alphabet_pieces,
-                                   options->min_frequency > LEARN_COUNT_MIN ? options->min_frequency : LEARN_COUNT_MIN,
-                                   &learned);
+    algorithms[options->algorithm](&lexicon, room - lexicon.alphabet_pieces, options->min_frequency, &learned);
 
     struct pieces pieces = {0};
     add_specials(&pieces, options->unused);
@@ -141,18 +142,31 @@ int vocab_learn(const struct word_counts *counts, const struct learn_options *op
     add_learned(&pieces, &lexicon, &learned);
     assert(pieces.count <= options->vocab_size && pieces.end[pieces.count - 1] == pieces.text.size);
     const int result = open_vocab(&pieces, vocab, err);
-    if (report) {
-        *report = (struct learn_report){.pieces = (uint32_t)pieces.count,
-                                        .letters = (uint32_t)lexicon.alphabet_count,
-                                        .letters_left_out = lexicon.letters_left_out,
-                                        .words = lexicon.word_count,
-                                        .words_left_out = lexicon.words_left_out,
-                                        .threshold = learned.threshold};
-        memcpy(report->left_out, lexicon.left_out, sizeof report->left_out);
-    }
+    *report = (struct learn_report){.pieces = (uint32_t)pieces.count,
+                                    .letters = (uint32_t)lexicon.alphabet_count,
+                                    .letters_left_out = lexicon.letters_left_out,
+                                    .words = lexicon.word_count,
+                                    .words_left_out = lexicon.words_left_out,
+                                    .threshold = learned.threshold};
+    memcpy(report->left_out, lexicon.left_out, sizeof report->left_out);
     buf_release(&pieces.text);
     mem_free(pieces.end);
     mem_free(learned.pieces);
     lexicon_release(&lexicon);
     return result;
+}
+
+int vocab_learn(const struct word_counts *counts, const struct learn_options *options, struct vocab **vocab,
+                struct learn_report *report, struct error *err)
+{
+    assert(options->vocab_size >= LEARN_SIZE_MIN && options->vocab_size <= VOCAB_PIECES_MAX);
+    TRY(learn_check_room(options->kind, options->vocab_size, options->unused, err));
+    const size_t bytes_max = options->bytes_max && options->bytes_max < BYTES_MAX ? options->bytes_max : BYTES_MAX;
+    struct learn_report own;
+    struct learn_options used = *options;
+    used.min_frequency = used.min_frequency > LEARN_COUNT_MIN ? used.min_frequency : LEARN_COUNT_MIN;
+    if (options->kind == VOCAB_WORDPIECE)
+        return learn_words(counts, &used, bytes_max, vocab, report ? report : &own, err);
+    learn_bytes(counts, &used, bytes_max, vocab, report ? report : &own);
+    return 0;
 }

@@ -1,4 +1,4 @@
-/* Learning a vocabulary from counted words, in one of two ways.
+/* Learning a vocabulary from counted words. WordPiece, in one of two ways:
  *
  * greedy, top-down: rows of letters are taken in order of falling length. One that occurs at least `threshold` times
  * becomes a piece, and its occurrences are subtracted from its own prefixes. Then words are cut greedily with the
@@ -17,7 +17,14 @@
  *
  * Layout: [PAD] 0, [unused0] to [unused98] 1 to 99, [UNK] 100, [CLS] 101, [SEP] 102, [MASK] 103, further [unusedN]
  * where asked for; then single letters (and "##" letters) by code point; then longer pieces: greedy sorts them by
- * falling frequency, then by bytes; bpe keeps the order of the merges. The result depends on the counts alone. */
+ * falling frequency, then by bytes; bpe keeps the order of the merges.
+ *
+ * Byte-level BPE: the words are those of GPT-2's pattern after NFC, without a blank before the text, as in ModernBERT.
+ * Pairs of bytes are merged as above, by the same rule for ties, until the vocabulary is full or a pair occurs less
+ * than min_frequency times; the bytes count as the oldest pieces, in the order of their letters (bpe_letter). These are
+ * the merges of Hugging Face's BpeTrainer. Layout: five specials, the bytes, the pieces in the order of their merges.
+ *
+ * The result depends on the counts alone. */
 #pragma once
 
 #include "base/error.h"
@@ -30,25 +37,35 @@
 
 #define LEARN_SPECIALS    104u /* pieces 0 to 103 */
 #define LEARN_SIZE_MIN    200u
-#define LEARN_COUNT_MIN   2u /* a row that occurs once becomes no piece */
+#define LEARN_BYTES_MIN   262u /* the same of a byte-level BPE: specials, bytes, one merge */
+#define LEARN_COUNT_MIN   2u   /* a row that occurs once becomes no piece */
 #define LEARN_LETTERS_MAX ALPHABET_MAX
 
 enum learn_algorithm { LEARN_GREEDY, LEARN_BPE, LEARN_ALGORITHMS };
 extern const char *const learn_names[]; /* [LEARN_ALGORITHMS] */
 
+/* What the specials are called. */
+enum special_names { NAMES_BERT, NAMES_ROBERTA, SPECIAL_NAMES };
+extern const char *const special_names[]; /* [SPECIAL_NAMES] */
+
 struct learn_options {
-    enum learn_algorithm algorithm;
-    uint32_t vocab_size;     /* LEARN_SIZE_MIN to VOCAB_PIECES_MAX */
-    uint32_t unused;         /* further [unusedN], beyond the first 99 */
-    uint64_t min_frequency;  /* how often a piece must occur; raised to LEARN_COUNT_MIN */
-    uint32_t limit_alphabet; /* most letters of the alphabet, at most LEARN_LETTERS_MAX; 0: LEARN_LETTERS_MAX */
-    enum profile profile;    /* says which letters may stand inside a word */
+    enum vocab_kind kind;
+    enum special_names names;       /* of a byte-level BPE */
+    enum learn_algorithm algorithm; /* of WordPiece, as are unused, limit_alphabet and profile */
+    uint32_t vocab_size;            /* LEARN_SIZE_MIN to VOCAB_PIECES_MAX */
+    uint32_t unused;                /* further [unusedN], beyond the first 99 */
+    uint64_t min_frequency;         /* how often a piece must occur; raised to LEARN_COUNT_MIN */
+    uint32_t limit_alphabet;        /* most letters of the alphabet, at most LEARN_LETTERS_MAX; 0: LEARN_LETTERS_MAX */
+    enum profile profile;           /* says which letters may stand inside a word */
     size_t bytes_max; /* approximate bound of memory besides the counts; 0: 256 MiB. The rarest words are left out to
                        * keep it */
 };
 
-/* ERR_USAGE: `unused` pieces and the specials fill all of vocab_size (>= LEARN_SIZE_MIN). */
-int learn_check_room(uint32_t vocab_size, uint32_t unused, struct error *err);
+/* ERR_USAGE: bytes, `unused` pieces and the specials fill all of vocab_size (>= LEARN_SIZE_MIN). */
+int learn_check_room(enum vocab_kind kind, uint32_t vocab_size, uint32_t unused, struct error *err);
+
+/* A byte-level BPE without merges, for counting its words. */
+struct vocab *vocab_of_bytes(enum special_names names);
 
 struct learn_report {
     uint32_t pieces;  /* in the vocabulary, specials included: vocab_size, or fewer where the text had no more */

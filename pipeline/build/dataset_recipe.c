@@ -35,6 +35,8 @@ void dataset_recipe_make_words(const struct dsdata_settings *settings, bool engl
                                       .profile = (enum profile)settings->profile,
                                       .joined = settings->joined,
                                       .learned = settings->vocab == NULL,
+                                      .kind = (enum vocab_kind)settings->kind,
+                                      .names = (enum special_names)settings->special_names,
                                       .vocab_size = (uint32_t)settings->vocab_size,
                                       .unused = (uint32_t)settings->unused,
                                       .min_frequency = settings->min_frequency,
@@ -75,7 +77,7 @@ int dataset_recipe_make(const struct dsdata_settings *settings, bool english, st
     recipe->masking = (enum mask_kind)settings->masking;
     recipe->compat = (enum compat)settings->compat;
     if (recipe->learned && recipe->vocab_size)
-        TRY(learn_check_room(recipe->vocab_size, recipe->unused, err));
+        TRY(learn_check_room(recipe->kind, recipe->vocab_size, recipe->unused, err));
     if (recipe->packed && recipe->pairs != PAIRS_NONE)
         return fail(err, ERR_USAGE, "--pack is for --pairs none: a pair has documents of its own");
     if (recipe->length_count == 0)

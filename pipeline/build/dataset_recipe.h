@@ -46,9 +46,11 @@ struct dataset_recipe {
     uint64_t templates_bytes; /* of the dump's, which are kept in the dataset; else 0 */
     bool cased, strip_accents;
     enum profile profile;
-    bool joined;         /* ideographs are letters of words */
-    bool salvage;        /* damage of the inputs is skipped */
-    bool learned;        /* the vocabulary comes from the inputs: */
+    bool joined;  /* ideographs are letters of words */
+    bool salvage; /* damage of the inputs is skipped */
+    bool learned; /* the vocabulary comes from the inputs: */
+    enum vocab_kind kind;
+    enum special_names names;
     uint32_t vocab_size; /* 0: by the number of words (vocabulary_size_for) */
     uint32_t unused;
     uint64_t min_frequency;

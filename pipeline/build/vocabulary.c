@@ -36,6 +36,7 @@ struct counter {
 struct learning {
     struct feed feed; /* first: see feed.h */
     const struct inputs *inputs;
+    enum vocab_kind kind;
     struct place *choices; /* windows to count */
     size_t choice_count;
     struct tokenizer *tokenizer;
@@ -64,12 +65,27 @@ static void count_word(void *context, struct str word)
     counting->words++;
 }
 
-static void count_article(struct counter *counter, const struct article_options *options, const struct article *article,
-                          struct job *job)
+/* Words of a byte-level BPE begin with the blank before them, so sentences are not taken out of their lines. */
+static void lines_of(struct str text, struct sentences *out)
+{
+    out->count = 0;
+    for (const char *at = text.data, *end = at + text.size; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop ? stop : end;
+        sentences_add(out, str_range(at, stop));
+        at = stop + 1;
+    }
+}
+
+static void count_article(const struct learning *learning, struct counter *counter,
+                          const struct article_options *options, const struct article *article, struct job *job)
 {
     const bool held_out = document_is_held_out(article->held_by, HELD_OUT);
     struct counting counting = {.into = held_out ? job->held_out : job->words};
-    article_sentences(options, article, &counter->sentences);
+    if (learning->kind == VOCAB_BPE_BYTES) {
+        lines_of(article->text, &counter->sentences);
+    } else
+        article_sentences(options, article, &counter->sentences);
     for (size_t i = 0; i < counter->sentences.count; i++)
         tokenizer_words(counter->tokenizer, counter->sentences.items[i], count_word, &counting);
     job->running_words += counting.words;
@@ -96,7 +112,7 @@ static void count_window(const void *context, void *worker, void *slot)
         struct article article;
         article_read(counter->reader, options, group, i, &article);
         if (article.fate == PAGE_KEPT)
-            count_article(counter, options, &article, job);
+            count_article(learning, counter, options, &article, job);
     }
 }
 
@@ -238,8 +254,10 @@ static int learn(struct learning *learning, const struct dataset_recipe *recipe,
     struct vocabulary_facts *facts = learning->facts;
     const struct tokenizer_options words = dataset_recipe_words(recipe);
     const uint32_t vocab_size = recipe->vocab_size ? recipe->vocab_size : vocabulary_size_for(facts->words);
-    TRY(learn_check_room(vocab_size, recipe->unused, err));
-    const struct learn_options options = {.algorithm = recipe->algo,
+    TRY(learn_check_room(recipe->kind, vocab_size, recipe->unused, err));
+    const struct learn_options options = {.kind = recipe->kind,
+                                          .names = recipe->names,
+                                          .algorithm = recipe->algo,
                                           .vocab_size = vocab_size,
                                           .unused = recipe->unused,
                                           .min_frequency = recipe->min_frequency,
@@ -271,15 +289,18 @@ static int learn_windows(const struct inputs *inputs, struct place *places, size
 {
     *facts = (struct vocabulary_facts){.of_pages = inputs_of_pages(inputs)};
     const struct tokenizer_options words = dataset_recipe_words(recipe);
-    struct learning learning = {.feed = feed_whole(inputs, recipe->limit),
+    struct vocab *bytes = recipe->kind == VOCAB_BPE_BYTES ? vocab_of_bytes(recipe->names) : NULL;
+    struct learning learning = {.kind = recipe->kind,
+                                .feed = feed_whole(inputs, recipe->limit),
                                 .inputs = inputs,
                                 .choices = places,
                                 .choice_count = count,
                                 .facts = facts,
                                 .stages = judge ? 0 : 3u + repeats_wanted(recipe),
-                                .tokenizer = tokenizer_open(NULL, &words),
+                                .tokenizer = tokenizer_open(bytes, &words),
                                 .words = word_counts_open(WORDS_BYTES),
                                 .held_out = word_counts_open(HELD_OUT_BYTES)};
+    vocab_close(bytes);
     *vocab = NULL;
     int result = 0;
     if (!places) {

@@ -10,18 +10,88 @@
 #include "pipeline/verbs/dsdata_vocab_check.h"
 #include "pipeline/verbs/output_file.h"
 #include "pipeline/build/vocabulary.h"
+#include "tokenizer/bpe_write.h"
 
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
+static const char bpe_config[] = "tokenizer_config.json";
+
+static bool is_bpe_file(const char *name)
+{
+    return strcmp(name, "tokenizer.json") == 0 || strcmp(name, bpe_config) == 0;
+}
+
+static const struct target_form bpe_form = {"{\n  \"made_by\": \"dsdata vocab\"", NULL};
+
+static struct target_folder bpe_folder(const struct dsdata_settings *settings)
+{
+    return (struct target_folder){
+        .path = settings->out, .ours = is_bpe_file, .forms = &bpe_form, .form_count = 1, .key = bpe_config};
+}
+
+static int write_in(const char *directory, const char *name, const struct buf *content, struct error *err)
+{
+    char *path = path_join(directory, name);
+    const int result = file_write_all(path, content->data, content->size, err);
+    mem_free(path);
+    return result;
+}
+
+static int write_bpe(const struct dsdata_settings *settings, const struct vocab *vocab, struct error *err)
+{
+    struct target_folder folder = bpe_folder(settings);
+    struct buf tokenizer = {0}, config = {0};
+    TRY(target_folder_open(&folder, err));
+    bpe_write_json(vocab, settings->special_names == NAMES_ROBERTA, &tokenizer);
+    bpe_write_config(vocab, &config);
+    int result = write_in(settings->out, "tokenizer.json", &tokenizer, err);
+    if (result == 0)
+        result = write_in(settings->out, bpe_config, &config, err);
+    if (result == 0)
+        result = target_folder_done(&folder, err);
+    if (result < 0)
+        target_folder_undo(&folder);
+    buf_release(&tokenizer);
+    buf_release(&config);
+    return result;
+}
+
+/* What the kinds do not share. */
+static int check_kind(const struct dsdata_settings *settings, struct error *err)
+{
+    static const char *const of_wordpiece[] = {"algo", "unused", "limit-alphabet"};
+    if (settings->kind == VOCAB_WORDPIECE)
+        return settings->special_names == NAMES_BERT ? 0
+                                                     : fail(err, ERR_USAGE, "--special-names is for --kind bpe-bytes");
+    for (size_t i = 0; i < sizeof of_wordpiece / sizeof *of_wordpiece; i++)
+        if (opts_given(settings->program, settings->result, of_wordpiece[i]))
+            return fail(err, ERR_USAGE, "--%s is of WordPiece: --kind bpe-bytes has none", of_wordpiece[i]);
+    if (settings->accents == ACCENTS_STRIP || settings->profile == PROFILE_GOOGLE)
+        return fail(err, ERR_USAGE,
+                    "--kind bpe-bytes keeps all of a text: --accents strip and --profile google are of "
+                    "WordPiece");
+    if (!settings->out || strcmp(settings->out, "-") == 0)
+        return fail(err, ERR_USAGE, "--kind bpe-bytes writes a directory: name it with --out");
+    const struct target_folder folder = bpe_folder(settings);
+    return target_folder_check(&folder, err);
+}
+
 static int write_vocab(const struct dsdata_settings *settings, const struct vocab *vocab, struct error *err)
 {
+    if (vocab->kind == VOCAB_BPE_BYTES)
+        return write_bpe(settings, vocab, err);
     if (settings->out && strcmp(settings->out, "-") != 0)
         return vocab_write(vocab, settings->out, err);
     if (fwrite(vocab->text, 1, vocab->text_bytes, stdout) != vocab->text_bytes || fflush(stdout) != 0)
         return output_failed(err);
     return 0;
+}
+
+static const char *algo_name(const struct dsdata_settings *settings)
+{
+    return settings->kind == VOCAB_BPE_BYTES ? "bpe-bytes" : learn_names[settings->algo];
 }
 
 static double share(uint64_t part, uint64_t whole)
@@ -30,9 +100,11 @@ static double share(uint64_t part, uint64_t whole)
 }
 
 /* Reports the letters that did not fit into the alphabet, naming the most frequent. */
-static void tell_alphabet(const struct vocabulary_facts *facts)
+static void tell_alphabet(const struct dsdata_settings *settings, const struct vocabulary_facts *facts)
 {
     const struct learn_report *learned = &facts->learned;
+    if (settings->kind == VOCAB_BPE_BYTES)
+        return;
     if (learned->letters_left_out == 0) {
         log_say("alphabet   %u letters, none left out", learned->letters);
         return;
@@ -55,13 +127,25 @@ static void tell_coverage(const char *name, const struct coverage *coverage)
             100 * share(coverage->letters - coverage->foreign, coverage->letters));
 }
 
+static void tell_next(const struct dsdata_settings *settings, const struct dataset_recipe *recipe)
+{
+    if (settings->kind == VOCAB_WORDPIECE) {
+        vocab_say_next(settings, settings->out, recipe->cased, recipe->strip_accents);
+        return;
+    }
+    struct buf command = {0};
+    buf_add_text(&command, "dsdata tokenize");
+    command_option(&command, "vocab", settings->out);
+    say_next(command.data);
+}
+
 static void tell(const struct dsdata_settings *settings, const struct dataset_recipe *recipe, const struct vocab *vocab,
                  const struct vocabulary_facts *facts)
 {
     char count[32], pages[56], words[56], windows[56];
     const char *record = facts->of_pages ? "page" : "document";
     log_say("learned    %s pieces (%s, threshold %llu) from %s of %s in %s", format_count(vocab->count, count),
-            learn_names[settings->algo], (unsigned long long)facts->learned.threshold,
+            algo_name(settings), (unsigned long long)facts->learned.threshold,
             format_counted(facts->words, "word", words), format_counted(facts->pages, record, pages),
             format_counted(facts->windows, "window", windows));
     if (facts->forgotten > 0)
@@ -69,7 +153,7 @@ static void tell(const struct dsdata_settings *settings, const struct dataset_re
     if (facts->learned.words_left_out > 0)
         log_say("%s distinct words were left out: rarer letters, over 100 letters, or no room",
                 format_count(facts->learned.words_left_out, words));
-    tell_alphabet(facts);
+    tell_alphabet(settings, facts);
     tell_coverage("text      ", &facts->text);
     if (facts->held_out.words > 0) {
         tell_coverage("held out  ", &facts->held_out);
@@ -81,7 +165,7 @@ static void tell(const struct dsdata_settings *settings, const struct dataset_re
         log_say("held out   nothing: the text is too short, all of it is learned from");
     }
     if (settings->out && strcmp(settings->out, "-") != 0)
-        vocab_say_next(settings, settings->out, recipe->cased, recipe->strip_accents);
+        tell_next(settings, recipe);
     if (!vocabulary_warn_size(recipe, facts) && vocab->count < settings->vocab_size)
         log_warn("the text gives only %s pieces, not %s", format_count(vocab->count, count),
                  format_count(settings->vocab_size, words));
@@ -104,9 +188,9 @@ static void print_json(const struct dsdata_settings *settings, const struct voca
         json_array_append_new(left_out, json_pack("{si sI}", "code_point", (int)learned->left_out[i].code_point,
                                                   "count", (json_int_t)learned->left_out[i].count));
     json_t *object = json_pack(
-        "{si ss sI sI sI sI sb sI sI sI s{si sI so} so so}", "pieces", (int)vocab->count, "algo",
-        learn_names[settings->algo], "threshold", (json_int_t)learned->threshold, "windows", (json_int_t)facts->windows,
-        "pages", (json_int_t)facts->pages, "pages_held_out", (json_int_t)facts->pages_held_out, "learned_from_held_out",
+        "{si ss sI sI sI sI sb sI sI sI s{si sI so} so so}", "pieces", (int)vocab->count, "algo", algo_name(settings),
+        "threshold", (json_int_t)learned->threshold, "windows", (json_int_t)facts->windows, "pages",
+        (json_int_t)facts->pages, "pages_held_out", (json_int_t)facts->pages_held_out, "learned_from_held_out",
         facts->scarce, "words", (json_int_t)facts->words, "words_forgotten", (json_int_t)facts->forgotten,
         "distinct_words_left_out", (json_int_t)learned->words_left_out, "alphabet", "letters", (int)learned->letters,
         "left_out", (json_int_t)learned->letters_left_out, "most_frequent_left_out", left_out, "text",
@@ -134,13 +218,16 @@ int dsdata_vocab(void *argument, struct opt_paths bare, struct error *err)
             return fail(err, ERR_USAGE, "--check reads a vocabulary: it takes no inputs and no --out");
         return vocab_check(settings, err);
     }
+    TRY(check_kind(settings, err));
     const bool to_file = settings->out && strcmp(settings->out, "-") != 0;
     if (settings->json && !to_file)
         return fail(err, ERR_USAGE,
                     "--json and the vocabulary would both go to standard output: name a file with --out");
     if (settings->vocab_size)
-        TRY(learn_check_room((uint32_t)settings->vocab_size, (uint32_t)settings->unused, err));
-    TRY(output_file_check(settings, bare, settings->out, NULL, err)); /* others begin just like ours */
+        TRY(learn_check_room((enum vocab_kind)settings->kind, (uint32_t)settings->vocab_size,
+                             (uint32_t)settings->unused, err));
+    if (settings->kind == VOCAB_WORDPIECE)
+        TRY(output_file_check(settings, bare, settings->out, NULL, err)); /* others begin just like ours */
     stop_on_signals();
     struct spool spool = {.lock = {.fd = -1}};
     struct inputs inputs = {0};
