@@ -91,7 +91,7 @@ static const struct opt_row rows[] = {
      .help = "Instead of learning a vocabulary, list what is wrong with this one, given the other options."},
     {.name = "vocab-size", .type = OPT_COUNT, .scope = SCOPE_IDENTITY, .field = FIELD(vocab_size), .value = "N",
      .default_text = "30522", .automatic = true, .min = 200, .max = 1u << 20, .verbs = " build vocab ",
-     .help = "Size of a learned vocabulary, in WordPieces; auto: 12 times the square root of the number of words, from "
+     .help = "Size of a learned vocabulary, in pieces; auto: 12 times the square root of the number of words, from "
              "500 to 30,500."},
     {.name = "algo", .type = OPT_CHOICE, .scope = SCOPE_IDENTITY, .field = FIELD(algo), .default_text = "greedy",
      .choice = algo_choice, .verbs = " build vocab ",
@@ -108,7 +108,7 @@ static const struct opt_row rows[] = {
      .help = "Number of [unusedN] entries after [MASK] in a learned vocabulary."},
     {.name = "min-frequency", .type = OPT_COUNT, .scope = SCOPE_IDENTITY, .field = FIELD(min_frequency), .value = "N",
      .default_text = "2", .min = 2, .verbs = " build vocab ",
-     .help = "How often a WordPiece must occur to enter a learned vocabulary."},
+     .help = "How often a piece must occur to enter a learned vocabulary."},
     {.name = "limit-alphabet", .type = OPT_COUNT, .scope = SCOPE_IDENTITY, .field = FIELD(limit_alphabet), .value = "N",
      .default_text = "1000", .min = 1, .max = 1000, .verbs = " build vocab ",
      .help = "Maximum number of distinct characters in a learned vocabulary."},
