@@ -17,27 +17,51 @@ uint64_t machine_memory_for(const struct ops *ops)
     return ops->memory > 0 ? ops->memory : memory_allowed();
 }
 
+#define ALIGN 64 /* bytes */
+
+/* The next bytes of a room, or memory of their own; give_back takes that. */
+static void *take(const struct ops *ops, struct machine_room *room, size_t bytes)
+{
+    const size_t size = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    void *taken = room->memory;
+    if (!taken || room->bytes < size)
+        return ops->allocate(ops->device, bytes);
+    *room = (struct machine_room){(char *)taken + size, room->bytes - size};
+    return taken;
+}
+
+static void give_back(const struct ops *ops, const struct machine_room *whole, void *taken)
+{
+    const uintptr_t at = (uintptr_t)taken - (uintptr_t)whole->memory;
+    if (!whole->memory || at >= whole->bytes)
+        ops->release(ops->device, taken);
+}
+
 /* Makes `count` random numbers in storage, similar to activations: a GPU runs at a higher clock on zeros. */
-static void *made_up(const struct ops *ops, size_t count)
+static void *made_up(const struct ops *ops, struct machine_room *room, size_t count)
 {
     const size_t bytes = count * ops->real_size;
-    void *storage = ops->allocate(ops->device, count * ops->storage_size);
-    void *real = ops->allocate(ops->device, bytes);
+    const struct machine_room whole = *room;
+    void *storage = take(ops, room, count * ops->storage_size);
+    struct machine_room rest = *room;
+    void *real = take(ops, &rest, bytes);
     float *values = ops->map(ops->device, real, bytes, MAP_FILL);
     uint32_t state = 1;
     for (size_t i = 0; i < count && ops->real_size == sizeof *values; i++)
         values[i] = random_quick(&state);
     ops->unmap(ops->device, real, values, bytes, MAP_FILL);
     CALL(ops, convert, .y = storage, .x = real, .count = count);
-    ops->release(ops->device, real);
+    give_back(ops, &whole, real);
     return storage;
 }
 
-double machine_product_rate(const struct ops *ops, int32_t rows, int32_t out, int32_t in, double seconds)
+double machine_product_rate(const struct ops *ops, int32_t rows, int32_t out, int32_t in, double seconds,
+                            struct machine_room room)
 {
-    void *x = made_up(ops, (size_t)rows * (size_t)in);
-    void *w = made_up(ops, (size_t)out * (size_t)in);
-    void *y = ops->allocate(ops->device, (size_t)rows * (size_t)out * ops->storage_size);
+    const struct machine_room whole = room;
+    void *x = made_up(ops, &room, (size_t)rows * (size_t)in);
+    void *w = made_up(ops, &room, (size_t)out * (size_t)in);
+    void *y = take(ops, &room, (size_t)rows * (size_t)out * ops->storage_size);
     const struct rows all = {rows, rows};
     CALL(ops, linear, .y = y, .x = x, .w = w, .rows = all, .out = out, .in = in); /* does one-time work */
     ops->wait(ops->device);
@@ -50,9 +74,9 @@ double machine_product_rate(const struct ops *ops, int32_t rows, int32_t out, in
         shortest = fmin(shortest, now - before);
         before = now;
     }
-    ops->release(ops->device, x);
-    ops->release(ops->device, w);
-    ops->release(ops->device, y);
+    give_back(ops, &whole, x);
+    give_back(ops, &whole, w);
+    give_back(ops, &whole, y);
     return 2.0 * rows * out * in / shortest;
 }
 
@@ -118,9 +142,12 @@ double machine_waits_share(const struct machine_waits *waits)
 
 #define UPDATE_MAX ((size_t)1 << 24) /* more parameters take no longer each, and would need much memory */
 
-double machine_update_rate(const struct ops *ops, size_t count)
+double machine_update_rate(const struct ops *ops, size_t count, struct machine_room room)
 {
-    const size_t most = ops->memory > 0 ? UPDATE_MAX : UPDATE_MAX / 8, taken = count < most ? count : most;
+    const struct machine_room whole = room;
+    const size_t most = ops->memory > 0 ? UPDATE_MAX : UPDATE_MAX / 8, part = room.bytes / 4 / ALIGN * ALIGN;
+    const size_t fits = part > 0 && part / ops->real_size < most ? part / ops->real_size : most;
+    const size_t taken = count < fits ? count : fits;
     const size_t chunks = (taken + PARAM_CHUNK - 1) / PARAM_CHUNK;
     const struct update_step step = {.beta1 = 0.9,
                                      .beta2 = 0.999,
@@ -137,7 +164,9 @@ double machine_update_rate(const struct ops *ops, size_t count)
             (struct param_chunk){.offset = i * PARAM_CHUNK, .count = left < PARAM_CHUNK ? (int32_t)left : PARAM_CHUNK};
     }
     for (size_t i = 0; i < 4; i++)
-        flat[i] = ops->allocate(ops->device, taken * ops->real_size);
+        flat[i] = take(ops, &room, taken * ops->real_size);
+    for (size_t i = 0; i < 4; i++) /* what a room holds may have no root, and NaN takes longer */
+        CALL(ops, clear, .memory = flat[i], .bytes = taken * ops->real_size);
     const struct update_memory memory = {.params = flat[0], .first = flat[1], .second = flat[2], .gradients = flat[3]};
     struct update_work work;
     optimizer_work_init(&work, OPTIMIZER_ADAM, ops,
@@ -150,7 +179,7 @@ double machine_update_rate(const struct ops *ops, size_t count)
     const double took = clock_now() - from;
     optimizer_work_release(&work, ops);
     for (size_t i = 0; i < 4; i++)
-        ops->release(ops->device, flat[i]);
+        give_back(ops, &whole, flat[i]);
     mem_free(table);
     return (double)taken / took;
 }

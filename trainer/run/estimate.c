@@ -66,17 +66,21 @@ int estimate_make(struct engine *engine, const struct source *source, struct mod
     struct machine_waits waits;
     double marks[HEAD_KINDS]; /* labels of a sequence of mean length */
     *estimate = (struct estimate){.mean_length = (double)source->tokens / (double)source->samples};
+    /* The gradients are free until a step clears them. More memory would not be in the plan. */
+    const struct machine_room room = {
+        model ? model_gradients(model) : NULL,
+        model && model_gradients(model) ? model_table(model)->size * engine->ops->real_size : 0};
     machine_waits_begin(&waits);
     const double share = estimate->mean_length / engine->recipe->seq;
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
         marks[h] = source->room.marks[h] * (head_kinds[h]->reads == READS_MARKED ? share : 1);
     estimate->flops = model_flops(config, estimate->mean_length, marks);
     estimate->products = machine_product_rate(engine->ops, engine->limits.tokens < 4096 ? engine->limits.tokens : 4096,
-                                              config->intermediate, config->hidden, seconds);
+                                              config->intermediate, config->hidden, seconds, room);
     if (model)
         TRY(measure_passes(engine, source, model, marks, estimate, err));
     params_init(&params, config);
-    estimate->update = (double)params.size / machine_update_rate(engine->ops, params.size);
+    estimate->update = (double)params.size / machine_update_rate(engine->ops, params.size, room);
     params_release(&params);
     estimate->step =
         engine->recipe->batch * estimate->flops / (model ? estimate->passes : estimate->products) + estimate->update;

@@ -356,7 +356,7 @@ int dstrain_bench(void *context, struct opt_paths bare, struct error *err)
     TRY(tune(&b, err));
     make_batch(&b);
     const int32_t size = b.device == DEVICE_CUDA ? WHOLE_PRODUCT : HOST_PRODUCT;
-    r.products = machine_product_rate(b.ops, size, size, size, SECONDS / 3);
+    r.products = machine_product_rate(b.ops, size, size, size, SECONDS / 3, (struct machine_room){0});
     r.bandwidth = machine_bandwidth(b.ops);
     r.flops = model_flops(&b.config, b.seq, (const double[HEAD_KINDS]){[HEAD_MASKED] = b.masked, [HEAD_NEXT] = 1});
     say_machine(&b, &r);

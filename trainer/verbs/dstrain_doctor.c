@@ -28,7 +28,7 @@ static double measure(enum precision precision, unsigned threads)
         cpu_open(&(struct cpu_options){.precision = precision, .level = cpu_level(), .threads = threads}, &ignored);
     if (!ops)
         return -1;
-    const double rate = machine_product_rate(ops, ROWS, INNER, HIDDEN, 0.2);
+    const double rate = machine_product_rate(ops, ROWS, INNER, HIDDEN, 0.2, (struct machine_room){0});
     ops->close(ops);
     return rate * 1e-9;
 }
