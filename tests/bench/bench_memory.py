@@ -39,8 +39,8 @@ def anonymous(process):
 for folder in sorted(options.shards.glob("seq*"), key=lambda path: int(path.name[3:])):
     for model in options.models.split(","):
         for precision in ("fp32", "bf16"):
-            training = ["--shards", options.shards, "--seq", folder.name[3:], "--model", model, "--precision", precision,
-                        "--batch", "32", "--threads", options.threads, "--device", "cpu"]
+            training = ["--shards", options.shards, "--seq", folder.name[3:], "--model", model, "--precision",
+                        precision, "--batch", "32", "--threads", options.threads, "--device", "cpu"]
             plan = subprocess.run([options.bin / "dstrain", "plan", *training, "--json"], capture_output=True)
             if plan.returncode != 0:  # a BERT of 512 positions and a longer sample
                 continue
