@@ -8,6 +8,7 @@
 #include "base/str.h"
 
 #include <jansson.h>
+#include <stddef.h>
 
 #define JSON_TREE_PER_BYTE 8u
 
@@ -28,3 +29,11 @@ int json_read(const char *path, size_t bytes_max, enum error_kind kind, json_t *
 /* The same for files that other programs write, as Python does: an integer beyond 64 bits (model_max_length) becomes a
  * real, and NaN, Infinity, -Infinity and numbers beyond a double become null. */
 int json_read_foreign(const char *path, size_t bytes_max, enum error_kind kind, json_t **out, struct error *err);
+
+/* Writing JSON with jansson: a value to a file or to text. base/json.h reads. */
+
+/* Writes value as indented text with a final newline; the file is replaced atomically (base/file.h). */
+int json_file_write(const char *path, const json_t *value, struct error *err);
+/* Appends value as text; flags are jansson's (JSON_COMPACT, JSON_SORT_KEYS, JSON_INDENT(2)). Reals have at most 15
+ * digits, so text → value → text is stable, but double → text → double is not always bit-exact. */
+void json_add_text(const json_t *value, size_t flags, struct buf *out);

@@ -1,13 +1,10 @@
 /* Names of functions and letters are those of FIPS 180-4, sections 4.1.2, 5 and 6.2. */
 #include "base/sha256.h"
 
-#include "base/cpu.h"
-#include "base/sha256_blocks.h"
-
 #include <string.h>
 
 /* Section 4.2.2: the first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
-const uint32_t sha256_k[64] = {
+static const uint32_t k[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
     0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -49,7 +46,7 @@ static void add_block(uint32_t state[8], const uint8_t *block)
     uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
     for (int t = 0; t < 64; t++) {
         const uint32_t choice = (e & f) ^ (~e & g), majority = (a & b) ^ (a & c) ^ (b & c);
-        const uint32_t t1 = h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + choice + sha256_k[t] + w[t];
+        const uint32_t t1 = h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + choice + k[t] + w[t];
         const uint32_t t2 = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + majority;
         h = g;
         g = f;
@@ -65,30 +62,15 @@ static void add_block(uint32_t state[8], const uint8_t *block)
         state[i] += further[i];
 }
 
-static void add_blocks(uint32_t state[8], const uint8_t *blocks, size_t count)
-{
-    if (vector_level() > VECTOR_BASE && sha256_has_instructions()) {
-        sha256_add_blocks(state, blocks, count);
-        return;
-    }
-    for (size_t i = 0; i < count; i++)
-        add_block(state, blocks + SHA256_BLOCK_BYTES * i);
-}
-
 void sha256_add(struct sha256 *sha, const void *data, size_t bytes)
 {
     const uint8_t *from = data;
     while (bytes > 0) {
         const size_t held = sha->bytes % sizeof sha->block, room = sizeof sha->block - held;
-        size_t part = bytes < room ? bytes : room;
-        if (part == sizeof sha->block) {
-            part = bytes - bytes % sizeof sha->block;
-            add_blocks(sha->state, from, part / sizeof sha->block);
-        } else {
-            memcpy(sha->block + held, from, part);
-            if (part == room)
-                add_blocks(sha->state, sha->block, 1);
-        }
+        const size_t part = bytes < room ? bytes : room;
+        memcpy(sha->block + held, from, part);
+        if (part == room)
+            add_block(sha->state, sha->block);
         sha->bytes += part;
         from += part;
         bytes -= part;
@@ -114,6 +96,43 @@ char *sha256_text(struct sha256 *sha, char out[65])
     unsigned char bytes[SHA256_BYTES];
     sha256_end(sha, bytes);
     return hex_write(bytes, sizeof bytes, out);
+}
+
+/* ---- HMAC, with the names of RFC 2104, section 2 ---- */
+
+/* H((key xor pad), text), where `key` is filled up with zeros to a block. */
+static void hash_padded(const unsigned char key[SHA256_BLOCK_BYTES], unsigned char pad, struct str text,
+                        unsigned char out[SHA256_BYTES])
+{
+    unsigned char block[SHA256_BLOCK_BYTES];
+    struct sha256 sha = sha256_begin();
+    for (size_t i = 0; i < sizeof block; i++)
+        block[i] = key[i] ^ pad;
+    sha256_add(&sha, block, sizeof block);
+    sha256_add(&sha, text.data, text.size);
+    sha256_end(&sha, out);
+}
+
+void hmac_sha256(struct str key, struct str message, unsigned char mac[HMAC_BYTES])
+{
+    unsigned char block[SHA256_BLOCK_BYTES] = {0}, inner[SHA256_BYTES];
+    if (key.size > sizeof block) {
+        struct sha256 sha = sha256_begin();
+        sha256_add(&sha, key.data, key.size);
+        sha256_end(&sha, block);
+    } else if (key.size > 0) {
+        memcpy(block, key.data, key.size);
+    }
+    hash_padded(block, 0x36, message, inner);
+    hash_padded(block, 0x5c, (struct str){(const char *)inner, sizeof inner}, mac);
+}
+
+bool hmac_same(const unsigned char a[HMAC_BYTES], const unsigned char b[HMAC_BYTES])
+{
+    volatile unsigned char different = 0; /* so that the compiler does not stop at the first difference */
+    for (size_t i = 0; i < HMAC_BYTES; i++)
+        different |= a[i] ^ b[i];
+    return different == 0;
 }
 
 /* ---- lists and journals ---- */

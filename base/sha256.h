@@ -1,5 +1,5 @@
 /* SHA-256 (FIPS 180-4), for sums that others compare and sign. XXH3 (hash.h) detects accidents only: an attacker can
- * make two texts with one XXH3. Uses the processor's SHA instructions if it has them. */
+ * make two texts with one XXH3. */
 #pragma once
 
 #include "base/str.h"
@@ -8,13 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SHA256_BYTES  32
-#define SHA256_DIGITS 64
+#define SHA256_BYTES       32
+#define SHA256_DIGITS      64
+#define SHA256_BLOCK_BYTES 64
+#define HMAC_BYTES         SHA256_BYTES
 
 struct sha256 {
     uint32_t state[8];
-    uint64_t bytes;    /* so far */
-    uint8_t block[64]; /* the last bytes % 64 of them */
+    uint64_t bytes;                    /* so far */
+    uint8_t block[SHA256_BLOCK_BYTES]; /* the last bytes % 64 of them */
 };
 
 struct sha256 sha256_begin(void);
@@ -32,3 +34,9 @@ bool sha256_line(struct str line, char digits[SHA256_DIGITS + 1], struct str *na
  * text. */
 void sha256_save(const struct sha256 *sha, struct buf *out);
 bool sha256_load(struct sha256 *sha, uint64_t bytes, struct str saved);
+
+/* HMAC-SHA-256 (RFC 2104) proves that whoever sent a message knows a key, without sending the key. Both of any
+ * length. */
+void hmac_sha256(struct str key, struct str message, unsigned char mac[HMAC_BYTES]);
+/* Compares in a time that does not depend on the bytes, so that a guess cannot be improved byte by byte. */
+bool hmac_same(const unsigned char a[HMAC_BYTES], const unsigned char b[HMAC_BYTES]);

@@ -1,9 +1,23 @@
 #include "base/tfrecord.h"
 
-#include "base/crc32c.h"
-
 #include <endian.h>
-#include <stdint.h>
+
+/* remainder_of[n]: the remainder of four bits by the polynomial 0x82F63B78 (0x1EDC6F41 reflected). */
+static const uint32_t remainder_of[16] = {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
+                                          0x61c69362, 0x7198540d, 0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
+                                          0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75};
+
+uint32_t crc32c(const void *data, size_t bytes)
+{
+    const uint8_t *byte = data;
+    uint32_t crc = UINT32_MAX;
+    for (size_t i = 0; i < bytes; i++) {
+        crc ^= byte[i];
+        for (int half = 0; half < 2; half++)
+            crc = crc >> 4 ^ remainder_of[crc & 15];
+    }
+    return ~crc;
+}
 
 static void put_crc(char *at, const char *data, size_t bytes)
 {

@@ -2,7 +2,7 @@
 #include "shards/order.h"
 
 #include "base/hash.h"
-#include "base/permute.h"
+#include "base/random.h"
 #include "shards/format.h"
 
 #include <assert.h>

@@ -5,7 +5,7 @@
  *             the first n mod k shards hold, in a shuffled order of those shards
  *
  * So shards are read one after the other and the disk seeks little; the data was shuffled globally when it was built. π
- * and the orders within shards are keyed permutations (base/permute.h) named by (seed, epoch, shard). Any thread. */
+ * and the orders within shards are keyed permutations (base/random.h) named by (seed, epoch, shard). Any thread. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,6 @@
 #include "pipeline/build/rehearsal.h"
 
 #include "base/mem.h"
-#include "base/permute.h"
 #include "base/progress.h"
 #include "base/random.h"
 #include "pipeline/build/digest.h"

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/permute.h"
+#include "base/random.h"
 #include "base/progress.h"
 #include "pipeline/build/repeats.h"
 #include "pipeline/input/feed.h"

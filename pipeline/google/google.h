@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/progress.h"
+#include "base/str.h"
 #include "pipeline/google/instances.h"
 #include "pipeline/input/inputs.h"
 #include "pipeline/store/spill.h"
@@ -34,3 +35,9 @@ struct google_output {
  * same command starts from the beginning. Counts no document if the text has no pieces. */
 int google_read(const struct google_options *options, const struct google_output *output, struct progress *progress,
                 struct error *err);
+
+/* Lines of text files as Google's create_pretraining_data.py reads them. */
+
+/* Removes white space at both ends as Python's str.strip() does (U+0085 and U+3000 are white space, U+200B and U+FEFF
+ * are not). `text` is well-formed UTF-8. A line that becomes empty ends a document. */
+struct str python_strip(struct str text);

@@ -3,10 +3,12 @@
  * follows the order of the script, and says so where that looks strange. */
 #pragma once
 
-#include "pipeline/google/twister.h"
 #include "pipeline/pairs/documents.h"
 #include "shards/sample.h"
 #include "tokenizer/vocab.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 struct instance_rules {
     uint32_t seq, predictions;
@@ -30,3 +32,19 @@ bool instances_make(struct instances *instances, bool (*take)(void *context, con
 /* The shuffle at the end of the script, after the first instances_make, which gave `count`. places[i] is the place of
  * the i-th instance made. The caller frees it. */
 uint32_t *instances_places(struct instances *instances, size_t count);
+
+/* The random numbers of Python's `random.Random(seed)`, to the bit, since Python 3.2 (MT19937, Matsumoto and Nishimura
+ * 1998; seeding, random(), randint() and shuffle() as CPython's _randommodule.c and random.py use it). Only
+ * `--compat google` draws from it: everything else here draws by name (base/random.h). */
+#define TWISTER_WORDS 624
+
+struct twister {
+    uint32_t words[TWISTER_WORDS];
+    size_t next; /* index into words; TWISTER_WORDS: make new ones */
+};
+
+void twister_seed(struct twister *twister, uint64_t seed);
+uint32_t twister_word(struct twister *twister);                                /* getrandbits(32) */
+double twister_real(struct twister *twister);                                  /* random(): [0, 1), 53 bits */
+uint32_t twister_between(struct twister *twister, uint32_t from, uint32_t to); /* randint(from, to), both included */
+void twister_shuffle(struct twister *twister, uint32_t *items, size_t count);  /* shuffle(), count < 2^32 */

@@ -36,7 +36,7 @@ struct article_options {
     uint32_t keep;                     /* enum keep of text/wikitext.h */
     const struct templates *templates; /* --templates, or NULL */
     struct trace *trace;               /* see text/wikitext.h; NULL unless a page is explained */
-    uint32_t drop;                     /* enum kind of text/page_kinds.h */
+    uint32_t drop;                     /* enum kind of text/wikitext.h */
     const struct filters *filters;     /* clean/filter.h; NULL: none */
     const char *stated;                /* for them: `code`, unless it was guessed; else "" */
     bool held_by_text;                 /* ids do not decide what is held out (split.h) */

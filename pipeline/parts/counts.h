@@ -8,7 +8,7 @@
 #include "shards/format.h"
 
 /* A set is one sequence length and split; sets are numbered 2 * (index of the length) + split. After them is the set of
- * the documents' hashes (duplicates.h). */
+ * the documents' hashes (repeats.h). */
 #define SETS_MAX (OPT_NUMBERS_MAX * SPLITS + 1)
 
 /* Values of --valid, in millionths, for which the held-out documents are counted too: to say which value would hold out

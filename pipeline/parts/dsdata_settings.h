@@ -40,7 +40,7 @@ struct dsdata_settings {
 
     /* text and pieces */
     uint32_t keep;                          /* enum keep of text/wikitext.h */
-    uint32_t drop;                          /* enum kind of text/page_kinds.h */
+    uint32_t drop;                          /* enum kind of text/wikitext.h */
     uint64_t min_words, max_words;          /* of a document; 0: no bound */
     const char *only_lang;                  /* codes of languages; NULL: any */
     const char *filter;                     /* "gopher", with thresholds; NULL: none */

@@ -1,6 +1,86 @@
 /* Merges the tallies of pages, and stores them in the journal. */
 #include "pipeline/parts/missing.h"
 
+#include "base/progress.h"
+#include "pipeline/parts/counts.h"
+#include "pipeline/parts/page_parts.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SHOWN_BYTES 64u /* of a record without a title */
+
+/* Copies as much of the text as fits, in whole characters. */
+static void keep(const struct buf *text, char out[EXAMPLE_BYTES])
+{
+    struct buf clean = {0};
+    utf8_replace(buf_str(text), &clean);
+    size_t size = clean.size < EXAMPLE_BYTES ? clean.size : EXAMPLE_BYTES - 1;
+    while (size > 0 && size < clean.size && ((unsigned char)clean.data[size] & 0xC0) == 0x80)
+        size--;
+    for (size_t i = 0; i < size; i++)
+        out[i] = (unsigned char)clean.data[i] < ' ' || clean.data[i] == 0x7F ? ' ' : clean.data[i];
+    out[size] = '\0';
+    buf_release(&clean);
+}
+
+void examples_note(struct examples *examples, enum page_fate fate, const char *input, struct str title,
+                   struct str bytes, uint64_t at)
+{
+    struct buf text = {0};
+    char offset[32];
+    if (examples->items[fate][0])
+        return;
+    if (input)
+        buf_addf(&text, "%s: ", input);
+    if (title.size > 0) {
+        buf_add_text(&text, "page ");
+        buf_add_str(&text, title);
+    } else {
+        if (at != RECORD_NOWHERE)
+            buf_addf(&text, "byte %s%s", format_count(at, offset), bytes.size > 0 ? ": " : "");
+        buf_add_str(&text, (struct str){bytes.data, bytes.size < SHOWN_BYTES ? bytes.size : SHOWN_BYTES});
+        if (bytes.size > SHOWN_BYTES) {
+            while (text.size > 0 && ((unsigned char)bytes.data[SHOWN_BYTES] & 0xC0) == 0x80 &&
+                   ((unsigned char)text.data[text.size - 1] & 0xC0) == 0x80)
+                text.size--;
+            buf_add_text(&text, "…");
+        }
+    }
+    keep(&text, examples->items[fate]);
+    buf_release(&text);
+}
+
+void examples_merge(struct examples *into, const struct examples *later)
+{
+    for (int fate = 0; fate < PAGE_FATES; fate++)
+        if (!into->items[fate][0])
+            memcpy(into->items[fate], later->items[fate], EXAMPLE_BYTES);
+}
+
+json_t *examples_json(const struct examples *examples)
+{
+    json_t *json = json_object();
+    for (int fate = 0; fate < PAGE_FATES; fate++)
+        if (examples->items[fate][0])
+            json_object_set_new(json, page_fate_name((enum page_fate)fate), json_string(examples->items[fate]));
+    return json;
+}
+
+bool examples_read(struct examples *examples, const json_t *json)
+{
+    *examples = (struct examples){0};
+    for (int fate = 0; fate < PAGE_FATES; fate++) {
+        const json_t *item = json_object_get(json, page_fate_name((enum page_fate)fate));
+        const char *text = json_string_value(item);
+        if (item && (!text || strlen(text) >= EXAMPLE_BYTES))
+            return false;
+        snprintf(examples->items[fate], EXAMPLE_BYTES, "%s", text ? text : "");
+    }
+    return json_is_object(json);
+}
+
 void missing_merge(struct missing *into, const struct missing *from)
 {
     name_counts_merge(&into->templates, &from->templates);

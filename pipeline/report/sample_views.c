@@ -2,7 +2,7 @@
  * guess. The root hash selects them, so the choice is arbitrary, and the same dataset always shows the same samples. */
 #include "pipeline/report/corpus_sections.h"
 
-#include "base/permute.h"
+#include "base/random.h"
 #include "pipeline/report/corpus_report.h"
 #include "shards/dataset.h"
 #include "shards/masking.h"

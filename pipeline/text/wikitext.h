@@ -2,11 +2,12 @@
 #pragma once
 
 #include "base/str.h"
-#include "pipeline/parts/page_parts.h"
 #include "pipeline/parts/fates.h"
-#include "pipeline/text/page_kinds.h"
+#include "pipeline/parts/page_parts.h"
+#include "pipeline/text/markup/spans.h"
 #include "pipeline/text/paragraphs.h" /* enum keep */
 #include "pipeline/text/words/languages.h"
+#include "pipeline/text/words/links.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,6 +42,7 @@ struct wikitext_facts {
 
 struct wikitext;
 struct wikitext *wikitext_open(const struct wikitext_options *options); /* keeps the pointers, copies the names */
+
 /* Appends the text of the page: paragraphs, each ended by '\n'. *facts is overwritten. */
 void wikitext_read(struct wikitext *wikitext, const struct page *page, struct buf *out, struct wikitext_facts *facts);
 enum unknown_kind { UNKNOWN_APART, UNKNOWN_HOLE, UNKNOWN_SENTENCE };
@@ -54,3 +56,19 @@ struct str wikitext_leak(const struct wikitext *wikitext, size_t i, char name[NA
 /* The namespace a title names, for dumps whose pages have no <ns>. */
 int32_t wikitext_namespace(const struct wikitext *wikitext, struct str title);
 void wikitext_close(struct wikitext *wikitext);
+
+/* The kind of a page as a whole: by its first words, its title, its templates, magic words and categories. */
+
+/* Kinds of pages that may be left out, in the order of --drop's list. */
+enum kind { KIND_DISAMBIGUATION = 1, KIND_LIST = 2, KIND_STUB = 4 };
+
+struct kind_page {
+    struct str title, text;
+    const struct spans *spans; /* of the text */
+    const struct language *language;
+    const struct namespaces *namespaces;
+};
+
+/* Which of `wanted`, bits of enum kind, apply to the page: by the tables of its language and, for its text, also the
+ * English ones. Examines everything outside other constructs once. */
+uint32_t kinds_of(const struct kind_page *page, uint32_t wanted);

@@ -6,7 +6,7 @@
 
 #include "base/child.h"
 #include "base/file.h"
-#include "base/json_write.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/module.h"

@@ -1,4 +1,4 @@
-"""Random numbers by name, as base/random.h, base/permute.h and shards/order.h define them. The constants determine what
+"""Random numbers by name, as base/random.h and shards/order.h define them. The constants determine what
 a training reads; tests compare the results with the C program.
 
 In: names made of whole numbers. Out: XXH3-64, Philox 4x32-10, permutations, the order of an epoch."""

@@ -2,7 +2,7 @@
  * files. */
 #include "tests/base/help.h"
 
-#include "base/crc32c.h"
+#include "base/tfrecord.h"
 
 TEST(known_values)
 {

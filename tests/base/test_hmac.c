@@ -1,5 +1,5 @@
 /* HMAC-SHA-256 of the examples of RFC 4231, section 4. */
-#include "base/hmac.h"
+#include "base/sha256.h"
 #include "tests/unit.h"
 
 static struct str repeat(char *to, int byte, size_t size)

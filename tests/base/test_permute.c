@@ -1,7 +1,7 @@
 /* A permutation for every n, and no visible pattern for any key. */
 #include "tests/base/help.h"
 
-#include "base/permute.h"
+#include "base/random.h"
 
 TEST(every_small_n_is_a_permutation)
 {

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "pipeline/input/input_kind.h"
-#include "pipeline/text/page_kinds.h"
+#include "pipeline/text/wikitext.h"
 #include "pipeline/text/paragraphs.h"
 
 /* Of ASCII: between sentences, blanks of every kind go. */

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "trainer/model/config.h"
 #include "trainer/model/label_names.h"
-#include "base/json_write.h"
+#include "base/json.h"
 
 #define PARAMETERS_MAX 1000000 /* whose table is laid out here */
 

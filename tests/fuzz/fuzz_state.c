@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/json_write.h"
+#include "base/json.h"
 #include "trainer/keep/state.h"
 
 static void mend_hash(json_t *json)

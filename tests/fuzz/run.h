@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "trainer/model/config.h"
 #include "trainer/keep/checkpoint.h"
-#include "base/json_write.h"
+#include "base/json.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/options.h"
 #include "trainer/report/run_report.h"

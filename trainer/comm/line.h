@@ -11,7 +11,7 @@
  * than `out_max` bytes wait to be sent. Not thread-safe: the caller holds the lock of its rendezvous. */
 #pragma once
 
-#include "base/hmac.h"
+#include "base/sha256.h"
 #include "base/str.h"
 
 #include <stdbool.h>

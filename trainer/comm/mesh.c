@@ -11,7 +11,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "base/hmac.h"
+#include "base/sha256.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"

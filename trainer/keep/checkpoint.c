@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/scoped.h"
 #include "trainer/model/config.h"
-#include "base/json_write.h"
+#include "base/json.h"
 
 #define TEMPORARY ".tmp"
 #define NAME_SIZE 64 /* bytes of a checkpoint's name */

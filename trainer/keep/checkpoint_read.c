@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/scoped.h"
 #include "shards/manifest.h"
-#include "base/json_write.h"
+#include "base/json.h"
 
 /* Finds the checkpoint that `latest` names. */
 static int read_latest(const char *run, const char *latest, char **files, struct error *err)

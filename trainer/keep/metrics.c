@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/json_write.h"
+#include "base/json.h"
 
 /* ---- opening ---- */
 

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/scoped.h"
 #include "base/str.h"
-#include "base/json_write.h"
+#include "base/json.h"
 
 /* The reference writer's order: wider types first, then names. */
 static int by_alignment(const void *a, const void *b)

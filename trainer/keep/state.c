@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "base/str.h"
-#include "base/json_write.h"
+#include "base/json.h"
 
 #define STATE_VERSION 1
 

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <jansson.h>
 
-#include "base/json_write.h"
+#include "base/json.h"
 
 const char *const tokenizer_file_names[TOKENIZER_FILES] = {
     "vocab.txt",  "tokenizer.json",          "tokenizer_config.json", "vocab.json",

@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/json_write.h"
+#include "base/json.h"
 #include "trainer/model/head.h"
 #include "trainer/model/label_names.h"
 

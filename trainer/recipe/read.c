@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "trainer/model/config.h"
-#include "base/json_write.h"
+#include "base/json.h"
 
 #define DEPTH_MAX 6 /* nested objects */
 

@@ -233,7 +233,7 @@ void section_headline(struct buf *page, const struct report *report)
 
 #define NOTE_LETTERS 500u
 
-/* CSS for what only this page has: curves with a colour per run. The rest is in base/html_style.c. */
+/* CSS for what only this page has: curves with a colour per run. The rest is in base/html.c. */
 static const char style[] =
     ":root{--r1:#2f6f9f;--r2:#b8591a;--r3:#3c7d3c;--r4:#94498a;--r5:#7d6300;--r6:#b03a3a;--r7:#1b757c;--r8:#5558ab}\n"
     "@media (prefers-color-scheme:dark){:root{--r1:#6ea3cb;--r2:#e09a5a;--r3:#7fbf7f;--r4:#cf95c2;--r5:#d0b048;"

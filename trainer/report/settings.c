@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/output.h"
-#include "base/json_write.h"
+#include "base/json.h"
 #include "trainer/run/run.h"
 
 #include <inttypes.h>

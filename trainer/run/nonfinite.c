@@ -13,7 +13,7 @@
 #include "base/output.h"
 #include "base/scoped.h"
 #include "trainer/task/evaluate.h"
-#include "base/json_write.h"
+#include "base/json.h"
 
 static json_t *bad_weights(struct engine *engine)
 {

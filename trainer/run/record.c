@@ -10,7 +10,7 @@
 #include "base/scoped.h"
 #include "trainer/comm/board.h"
 #include "trainer/model/config.h"
-#include "base/json_write.h"
+#include "base/json.h"
 
 static int write_small(const char *directory, const char *name, const struct buf *text, struct error *err)
 {

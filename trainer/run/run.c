@@ -13,7 +13,7 @@
 #include "base/output.h"
 #include "base/scoped.h"
 #include "trainer/keep/checkpoint.h"
-#include "base/json_write.h"
+#include "base/json.h"
 #include "trainer/model/architecture.h"
 
 /* ---- identity ---- */

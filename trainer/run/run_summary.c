@@ -12,7 +12,7 @@
 #include "trainer/model/config.h"
 #include "trainer/run/health.h"
 #include "trainer/keep/checkpoint.h"
-#include "base/json_write.h"
+#include "base/json.h"
 
 #define WAITED_SHARE   0.05 /* a larger share of the time spent waiting for data is reported */
 #define WAITED_SECONDS 1.0  /* if it is more than this */

@@ -12,7 +12,7 @@
 #include "base/scoped.h"
 #include "trainer/model/config.h"
 #include "trainer/keep/checkpoint.h"
-#include "base/json_write.h"
+#include "base/json.h"
 #include "trainer/run/limit.h"
 #include "trainer/recipe/origin.h"
 #include "trainer/run/record.h"

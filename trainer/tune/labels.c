@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"
-#include "base/json_write.h"
+#include "base/json.h"
 
 int labels_read(const char *files, json_t **config, struct error *err)
 {

@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "trainer/task/evaluate.h"
-#include "base/json_write.h"
+#include "base/json.h"
 #include "trainer/keep/safetensors.h"
 #include "trainer/tune/answers.h"
 #include "trainer/tune/labels.h"

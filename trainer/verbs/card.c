@@ -12,7 +12,6 @@
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"
 #include "trainer/model/label_names.h"
-#include "base/json_write.h"
 #include "trainer/keep/weights_missing.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/run/run.h"

@@ -16,7 +16,7 @@
 #include "trainer/device/backend.h"
 #include "trainer/model/config.h"
 #include "trainer/data/pack.h"
-#include "base/json_write.h"
+#include "base/json.h"
 #include "trainer/device/machine.h"
 #include "trainer/model/model.h"
 #include "trainer/optim/optimizer.h"

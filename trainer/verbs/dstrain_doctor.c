@@ -12,7 +12,7 @@
 #include "base/output.h"
 #include "trainer/device/backend.h"
 #include "trainer/comm/comm.h"
-#include "base/json_write.h"
+#include "base/json.h"
 #include "trainer/device/machine.h"
 #include "trainer/recipe/recipe.h"
 #include "trainer/recipe/settings.h"

@@ -11,7 +11,6 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "base/json.h"
-#include "base/json_write.h"
 #include "base/scoped.h"
 #include "trainer/run/run.h"
 #include "trainer/run/console.h"

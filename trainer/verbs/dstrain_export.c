@@ -14,7 +14,7 @@
 #include "trainer/model/head.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/keep/weights_missing.h"
-#include "base/json_write.h"
+#include "base/json.h"
 #include "trainer/recipe/settings.h"
 #include "trainer/verbs/card.h"
 #include "trainer/verbs/export_files.h"

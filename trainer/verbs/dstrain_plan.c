@@ -16,7 +16,7 @@
 #include "trainer/model/config.h"
 #include "trainer/run/engine.h"
 #include "trainer/run/estimate.h"
-#include "base/json_write.h"
+#include "base/json.h"
 #include "trainer/device/machine.h"
 #include "trainer/run/console.h"
 #include "trainer/run/setup.h"

@@ -14,7 +14,7 @@
 #include "trainer/model/label_names.h"
 #include "trainer/run/health.h"
 #include "trainer/keep/checkpoint.h"
-#include "base/json_write.h"
+#include "base/json.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/keep/names.h"
 #include "trainer/data/metric.h"

@@ -16,7 +16,7 @@
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"
 #include "trainer/run/engine.h"
-#include "base/json_write.h"
+#include "base/json.h"
 #include "trainer/run/run.h"
 #include "trainer/run/console.h"
 #include "trainer/tune/labels.h"

@@ -10,7 +10,7 @@
 #include "base/output.h"
 #include "trainer/model/config.h"
 #include "trainer/keep/checkpoint.h"
-#include "base/json_write.h"
+#include "base/json.h"
 
 #define TOKENIZER_CONFIG "tokenizer_config.json"
 #define AUTHORS_NAME     "README-original.md"

@@ -8,7 +8,7 @@
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"
 #include "trainer/keep/foreign_names.h"
-#include "base/json_write.h"
+#include "base/json.h"
 #include "trainer/keep/safetensors.h"
 #include "trainer/keep/state.h"
 #include "trainer/verbs/export_files.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/json_write.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "trainer/model/config.h"
 #include "trainer/recipe/settings.h"

@@ -11,7 +11,7 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "base/same_math.h"
-#include "base/json_write.h"
+#include "base/json.h"
 #include "trainer/data/input.h"
 #include "trainer/tune/reading.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/json_write.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "trainer/tune/answers.h"
 #include "trainer/tune/squad_scores.h"

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/json_write.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"

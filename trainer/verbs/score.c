@@ -14,7 +14,6 @@
 #include "base/progress.h"
 #include "base/scoped.h"
 #include "base/target.h"
-#include "base/json_write.h"
 #include "trainer/data/input.h"
 #include "trainer/tune/reading.h"
 

@@ -11,7 +11,7 @@
 #include "base/progress.h"
 #include "base/target.h"
 #include "trainer/run/engine.h"
-#include "base/json_write.h"
+#include "base/json.h"
 #include "trainer/run/run.h"
 #include "trainer/run/console.h"
 #include "trainer/tune/predict.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/json_write.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"

@@ -3,7 +3,6 @@
 #include "pipeline/text/sentences/sentences.h"
 
 #include "base/mem.h"
-#include "pipeline/text/sentences/sayings.h"
 #include "pipeline/text/sentences/sentences_dots.h"
 #include "pipeline/text/sentences/sentences_items.h"
 #include "pipeline/text/sentences/sentences_marks.h"

@@ -36,7 +36,7 @@ extern const struct words wikipedia_codes;                      /* closed ones a
 extern const struct words silent_templates;                     /* leaving them out leaves no hole */
 extern const struct words box_classes;                          /* how classes of boxes and remarks begin (tags.h) */
 extern const struct words note_name_parts;                      /* of templates that are notes, sources, boxes */
-/* Verbs of saying, in groups for their languages: "x*" are words that begin with x (sayings.c). */
+/* Verbs of saying, in groups for their languages: "x*" are words that begin with x (sentences_marks.c). */
 extern const struct words sayings, sayings_inside, sayings_at_end, sayings_that, sayings_nobody;
 
 /* Codes of languages and countries, sorted bytewise, with names: data/names. Also words with their English names. */

@@ -3,7 +3,7 @@
 #include "tests/pipeline/dump/dump_files.h"
 
 #include "base/belt.h"
-#include "pipeline/build/collector.h"
+#include "pipeline/build/build_reading.h"
 #include "pipeline/build/extents.h"
 #include "tests/pipeline/directory.h"
 

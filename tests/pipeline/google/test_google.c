@@ -1,6 +1,6 @@
 /* pipeline/google: Python's random numbers, Python's strip, and the instances that Google's create_pretraining_data.py
  * gave for a small text (sequence length 32, 5 predictions, 2 copies, seed 12345, its defaults otherwise). */
-#include "pipeline/google/google_lines.h"
+#include "pipeline/google/google.h"
 #include "pipeline/google/instances.h"
 #include "tests/unit.h"
 #include "tokenizer/tokenizer.h"

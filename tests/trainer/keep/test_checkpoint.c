@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 
 #include "trainer/keep/checkpoint.h"
-#include "base/json_write.h"
+#include "base/json.h"
 
 static struct error *const err = &tiny_err;
 

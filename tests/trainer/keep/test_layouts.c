@@ -1,7 +1,7 @@
 /* Every architecture and every layout (model/architecture.h): a field or a row that is missing is named here. */
 #include "tests/shards/tiny.h"
 
-#include "base/json_write.h"
+#include "base/json.h"
 #include "trainer/keep/foreign_names.h"
 #include "trainer/keep/names.h"
 #include "trainer/model/config.h"

@@ -7,7 +7,7 @@
 #include "trainer/run/engine.h"
 #include "trainer/keep/events.h"
 #include "trainer/keep/foreign_names.h"
-#include "base/json_write.h"
+#include "base/json.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/keep/names.h"
 #include "trainer/keep/state.h"

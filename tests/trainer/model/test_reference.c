@@ -7,7 +7,6 @@
  * (sdpa, on a processor): the norm of all gradients' differences from those in double with angles in float32, divided
  * by the norm of the gradients. */
 #include "base/json.h"
-#include "base/json_write.h"
 #include "reference/step.h"
 #include "tests/trainer/made.h"
 #include "tests/unit.h"
