@@ -120,7 +120,7 @@ static const struct opt_row rows[] = {
              "text."},
     {.name = "profile", .type = OPT_CHOICE, .scope = SCOPE_IDENTITY, .field = FIELD(profile), .default_text = "hf",
      .choices = "hf|google", .verbs = " build vocab tokenize ",
-     .help = "Tokenizer to match exactly. hf: Hugging Face tokenizers, without added tokens; google: tokenization.py."},
+     .help = "Tokenizer to match exactly. hf: Hugging Face tokenizers; google: tokenization.py."},
     {.name = "seq", .type = OPT_NUMBERS, .scope = SCOPE_IDENTITY, .field = FIELD(seq), .value = "LIST",
      .default_text = "128,512", .min = 16, .max = 8192, .verbs = " build ",
      .help = "Sequence lengths in tokens; all are built in one pass."},

@@ -11,7 +11,7 @@ struct added_search {
     struct added_token *tokens; /* [count], sorted by content */
     size_t count;
     const uint8_t *facts;
-    char *text;
+    char *text;                  /* of their contents */
     uint64_t begins[65536 / 64]; /* whether a token may begin with these two bytes */
 };
 
@@ -27,33 +27,45 @@ static unsigned two_bytes(const char *at)
     return (unsigned)(unsigned char)at[0] << 8 | (unsigned char)at[1];
 }
 
-struct added_search *added_search_open(const struct added_tokens *tokens, const uint8_t *facts)
+/* Notes the first two bytes of a token. */
+static void note_first(struct added_search *search, struct str content)
 {
-    size_t bytes = 0;
+    const unsigned first = (unsigned)(unsigned char)content.data[0] << 8;
+    const unsigned from = content.size > 1 ? two_bytes(content.data) : first;
+    const unsigned to = content.size > 1 ? from : first + 255;
+    for (unsigned two = from; two <= to; two++)
+        search->begins[two / 64] |= (uint64_t)1 << two % 64;
+}
+
+struct added_search *added_search_open(const struct added_tokens *tokens, bool normalized, const uint8_t *facts,
+                                       struct str (*normal)(void *context, struct str content), void *context)
+{
+    struct buf text = {0};
     if (tokens->count == 0)
         return NULL;
     struct added_search *search = mem_clear(1, sizeof *search);
-    for (size_t i = 0; i < tokens->count; i++)
-        bytes += tokens->items[i].content.size;
     search->facts = facts;
-    search->count = tokens->count;
     search->tokens = mem_array(tokens->count, sizeof *search->tokens);
-    search->text = mem_alloc(bytes);
-    char *to = search->text;
     for (size_t i = 0; i < tokens->count; i++) {
-        struct added_token *token = &search->tokens[i];
+        if (tokens->items[i].normalized != normalized)
+            continue;
+        struct added_token *const token = &search->tokens[search->count];
         *token = tokens->items[i];
+        if (normal)
+            token->content = normal(context, token->content);
+        if (token->content.size == 0) /* nothing is left of it, and nothing matches */
+            continue;
         token->order = i + (token->special ? 0 : tokens->count);
-        memcpy(to, token->content.data, token->content.size);
-        token->content.data = to;
-        to += token->content.size;
-        const unsigned first = (unsigned char)token->content.data[0];
-        if (token->content.size > 1) {
-            const unsigned two = two_bytes(token->content.data);
-            search->begins[two / 64] |= (uint64_t)1 << two % 64;
-        } else
-            for (unsigned two = first << 8; two < (first + 1) << 8; two++)
-                search->begins[two / 64] |= (uint64_t)1 << two % 64;
+        note_first(search, token->content);
+        buf_add_str(&text, token->content);
+        search->count++;
+    }
+    search->text = text.data;
+    for (size_t i = 0, at = 0; i < search->count; at += search->tokens[i++].content.size)
+        search->tokens[i].content.data = search->text + at;
+    if (search->count == 0) {
+        added_search_close(search);
+        return NULL;
     }
     qsort(search->tokens, search->count, sizeof *search->tokens, compare_tokens);
     return search;

@@ -24,9 +24,11 @@ struct added_tokens {
     size_t count;
 };
 
-/* A set that texts are searched for: copies of the tokens. NULL if there are none. `facts`: split_facts_open; they must
- * outlive it. */
-struct added_search *added_search_open(const struct added_tokens *tokens, const uint8_t *facts);
+/* A set that texts are searched for: copies of the tokens that are normalized, or of the others. NULL if there are
+ * none. normal(context, …), where it is not NULL, gives a content's normal form, valid until the next call. `facts`:
+ * split_facts_open; they must outlive it. */
+struct added_search *added_search_open(const struct added_tokens *tokens, bool normalized, const uint8_t *facts,
+                                       struct str (*normal)(void *context, struct str content), void *context);
 void added_search_close(struct added_search *search); /* NULL is fine */
 
 /* Cuts a text, not empty, into parts that are tokens and parts between them, in order. */

@@ -107,11 +107,9 @@ static void open_pairs(struct bpe *bpe, const struct bpe_rules *rules)
     }
 }
 
-static void open_words(struct bpe *bpe, const struct bpe_rules *rules, const struct vocab *vocab)
+static void open_words(struct bpe *bpe, const struct vocab *vocab)
 {
-    bool *outside = mem_clear(vocab->count, sizeof *outside);
-    for (size_t i = 0; i < rules->added.count; i++)
-        outside[rules->added.items[i].id] = rules->added.items[i].outside;
+    bool *const outside = vocab_outside(vocab);
     bpe->word_mask = table_mask(vocab->count);
     bpe->words = mem_array(bpe->word_mask + 1, sizeof *bpe->words);
     memset(bpe->words, 0xFF, (bpe->word_mask + 1) * sizeof *bpe->words);
@@ -138,7 +136,7 @@ struct bpe *bpe_open(const struct bpe_rules *rules, const struct vocab *vocab)
     bpe->fuse_unknown = rules->fuse_unknown;
     open_pairs(bpe, rules);
     if (rules->ignore_merges)
-        open_words(bpe, rules, vocab);
+        open_words(bpe, vocab);
     return bpe;
 }
 
@@ -158,7 +156,6 @@ void bpe_rules_close(struct bpe_rules *rules)
     if (!rules)
         return;
     mem_free(rules->merges);
-    mem_free(rules->added.items);
     mem_free(rules);
 }
 

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "base/str.h"
-#include "tokenizer/added.h"
 #include "tokenizer/ids.h"
 #include "tokenizer/bpe_words.h"
 #include "tokenizer/vocab.h"
@@ -28,7 +27,6 @@ struct bpe_rules {
     uint32_t of_byte[256]; /* the piece of each byte, VOCAB_NONE where there is none */
     struct bpe_merge *merges;
     size_t merge_count;
-    struct added_tokens added; /* contents are the pieces of their ids */
 };
 
 void bpe_rules_close(struct bpe_rules *rules); /* NULL is fine */

@@ -4,28 +4,23 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "tokenizer/added_files.h"
 #include "tokenizer/bpe.h"
 #include "tokenizer/tokenizer_rules.h"
 
-#include <stdlib.h>
-
-#define JSON_BYTES_MAX    (64u << 20)
-#define ADDED_MAX         65536u
-#define CONTENT_BYTES_MAX 256u /* of an added token: a search costs its length at every place */
+#define JSON_BYTES_MAX (64u << 20)
 
 /* Files being read. */
 struct reading {
     const char *path; /* of messages */
     json_t *vocab;    /* the model's pieces */
-    json_t *added;    /* content of each added token -> its place in rules->added */
+    struct added_reading added;
     struct bpe_rules *rules;
     struct str *pieces; /* by id */
     size_t count;
     uint32_t roles[ROLES];
     struct vocab_frame before, after, between;
     bool second_type;
-    enum rules_class class;
-    const json_t *config, *map; /* tokenizer_config.json and special_tokens_map.json, or NULL */
 };
 
 static const char *text_of(const json_t *object, const char *name)
@@ -134,15 +129,14 @@ static int read_pieces(struct reading *reading, struct error *err)
 {
     const char *piece;
     json_t *id;
-    const size_t outside = reading->count - json_object_size(reading->vocab);
     if (reading->count == 0)
         return fail_at(err, ERR_INPUT, reading->path, ERROR_NO_OFFSET, "the model has no vocabulary");
     if (reading->count > VOCAB_PIECES_MAX)
         return fail_at(err, ERR_UNSAFE, reading->path, ERROR_NO_OFFSET, "more than %u pieces", VOCAB_PIECES_MAX);
     reading->pieces = mem_clear(reading->count, sizeof *reading->pieces);
     json_object_foreach(reading->vocab, piece, id) TRY(place(reading, piece, id, err));
-    for (size_t i = 0; i < reading->rules->added.count && outside > 0; i++) {
-        const struct added_token *token = &reading->rules->added.items[i];
+    for (size_t i = 0; i < reading->added.tokens.count; i++) {
+        const struct added_token *token = &reading->added.tokens.items[i];
         if (token->outside) {
             json_t *number = json_integer(token->id);
             const int result = place(reading, token->content.data, number, err);
@@ -222,133 +216,7 @@ static int read_merges(struct reading *reading, const json_t *merges, struct err
     return 0;
 }
 
-/* ---- added tokens ---- */
-
-/* Replaces the token of the same content, or appends it. */
-static int add_token(struct reading *reading, const char *content, const json_t *token, const json_t *number,
-                     struct error *err)
-{
-    struct added_tokens *added = &reading->rules->added;
-    uint32_t id;
-    const bool inside = id_of(reading->vocab, content, &id);
-    if (!*content)
-        return 0;
-    if (strlen(content) > CONTENT_BYTES_MAX)
-        return fail_at(err, ERR_UNSAFE, reading->path, ERROR_NO_OFFSET, "an added token has more than %u bytes",
-                       CONTENT_BYTES_MAX);
-    if (!json_is_integer(number) || json_integer_value(number) < 0 || json_integer_value(number) >= VOCAB_PIECES_MAX ||
-        (inside && json_integer_value(number) != id))
-        return fail_at(err, ERR_INPUT, reading->path, ERROR_NO_OFFSET,
-                       "the added token \"%.60s\" has not the id of its piece", content);
-    const bool special = rules_flag(token, "special", false);
-    const struct added_token made = {.content = str_of(content),
-                                     .id = (uint32_t)json_integer_value(number),
-                                     .special = special,
-                                     .single_word = rules_flag(token, "single_word", false),
-                                     .lstrip = rules_flag(token, "lstrip", false),
-                                     .rstrip = rules_flag(token, "rstrip", false),
-                                     .normalized = rules_flag(token, "normalized", !special),
-                                     .outside = !inside};
-    const json_t *known = json_object_get(reading->added, content);
-    if (known) {
-        struct added_token *before = &added->items[json_integer_value(known)];
-        if (before->id != made.id)
-            return fail_at(err, ERR_INPUT, reading->path, ERROR_NO_OFFSET, "two added tokens are \"%.60s\"", content);
-        *before = made;
-        return 0;
-    }
-    json_object_set_new(reading->added, content, json_integer((json_int_t)added->count));
-    added->items[added->count++] = made;
-    reading->count += !inside;
-    return 0;
-}
-
-/* A token that the settings name: special, unless it is added already. A name alone says nothing about its flags.
- * `usual`: the class names it. */
-static int add_named(struct reading *reading, const json_t *said, const char *usual, struct error *err)
-{
-    if (is_missing(said) && !usual)
-        return 0;
-    const char *content = json_is_object(said) ? text_of(said, "content") : json_string_value(said);
-    uint32_t id;
-    content = content ? content : usual;
-    if (content && json_object_get(reading->added, content))
-        return 0;
-    if (!content || !*content)
-        return 0;
-    if (!id_of(reading->vocab, content, &id)) {
-        if (content == usual)
-            return 0;
-        fail_at(err, ERR_UNSAFE, reading->path, ERROR_NO_OFFSET, "has no piece \"%.60s\", which its settings name",
-                content);
-        return hint(err, "save the tokenizer with transformers' save_pretrained, which adds it to tokenizer.json");
-    }
-    json_t *token =
-        json_pack("{s:b, s:b, s:b, s:b, s:b}", "special", 1, "single_word", rules_flag(said, "single_word", false),
-                  "lstrip", rules_flag(said, "lstrip", false), "rstrip", rules_flag(said, "rstrip", false),
-                  "normalized", rules_flag(said, "normalized", false));
-    json_t *number = json_integer(id);
-    const int result = add_token(reading, content, token, number, err);
-    json_decref(token);
-    json_decref(number);
-    return result;
-}
-
-/* Those of tokenizer.json, then what the settings beside it change or add, as AutoTokenizer does it. */
-static int read_added(struct reading *reading, const json_t *list, struct error *err)
-{
-    static const struct {
-        const char *key, *usual[3]; /* by enum rules_class */
-    } named[] = {{"bos_token", {NULL, "<|endoftext|>", "<s>"}},
-                 {"eos_token", {NULL, "<|endoftext|>", "</s>"}},
-                 {"unk_token", {NULL, "<|endoftext|>", "<unk>"}},
-                 {"sep_token", {NULL, NULL, "</s>"}},
-                 {"pad_token", {NULL, NULL, "<pad>"}},
-                 {"cls_token", {NULL, NULL, "<s>"}},
-                 {"mask_token", {NULL, NULL, "<mask>"}}};
-    static const char *const lists[] = {"extra_special_tokens", "additional_special_tokens"};
-    json_t *decoder = json_object_get(reading->config, "added_tokens_decoder"), *token;
-    const char *key;
-    size_t i, most = json_array_size(list) + json_object_size(decoder) + sizeof named / sizeof *named;
-    reading->count = json_object_size(reading->vocab);
-    for (i = 0; i < 2; i++)
-        most += json_array_size(json_object_get(reading->config, lists[i]));
-    if (most > ADDED_MAX)
-        return fail_at(err, ERR_UNSAFE, reading->path, ERROR_NO_OFFSET, "more than %u added tokens", ADDED_MAX);
-    reading->rules->added.items = mem_array(most, sizeof *reading->rules->added.items);
-    json_array_foreach(list, i, token)
-        TRY(add_token(reading, text_of(token, "content"), token, json_object_get(token, "id"), err));
-    json_object_foreach(decoder, key, token)
-    {
-        json_t *number = json_integer(atoll(key));
-        const int result = add_token(reading, text_of(token, "content"), token, number, err);
-        json_decref(number);
-        if (result < 0)
-            return result;
-    }
-    for (i = 0; i < sizeof named / sizeof *named; i++) {
-        const json_t *said = json_object_get(reading->config, named[i].key);
-        TRY(add_named(reading, is_missing(said) ? json_object_get(reading->map, named[i].key) : said,
-                      named[i].usual[reading->class], err));
-    }
-    for (size_t k = 0; k < 2; k++)
-        json_array_foreach(json_object_get(reading->config, lists[k]), i, token)
-            TRY(add_named(reading, token, NULL, err));
-    return 0;
-}
-
 /* ---- roles, and what surrounds a text ---- */
-
-static uint32_t find_piece(const struct reading *reading, const char *piece)
-{
-    uint32_t id;
-    if (id_of(reading->vocab, piece, &id))
-        return id;
-    const json_t *added = json_object_get(reading->added, piece);
-    if (added)
-        return reading->rules->added.items[json_integer_value(added)].id;
-    return VOCAB_NONE;
-}
 
 /* A role is what tokenizer_config.json, or else special_tokens_map.json, calls it; else the piece with a usual name. */
 static void read_roles(struct reading *reading)
@@ -364,19 +232,17 @@ static void read_roles(struct reading *reading)
                                                 [ROLE_SEP] = {"[SEP]", "</s>"},
                                                 [ROLE_MASK] = {"[MASK]", "<mask>"}};
     for (size_t role = 0; role < ROLES; role++) {
-        const json_t *said = json_object_get(reading->config, keys[role]);
-        if (is_missing(said))
-            said = json_object_get(reading->map, keys[role]);
+        const json_t *said = added_said(&reading->added, keys[role]);
         const char *name = json_is_object(said) ? text_of(said, "content") : json_string_value(said);
-        reading->roles[role] = name ? find_piece(reading, name) : VOCAB_NONE;
+        reading->roles[role] = name ? added_find(&reading->added, name) : VOCAB_NONE;
         for (size_t i = 0; i < 2 && !name && reading->roles[role] == VOCAB_NONE; i++)
-            reading->roles[role] = find_piece(reading, names[role][i]);
+            reading->roles[role] = added_find(&reading->added, names[role][i]);
     }
 }
 
 static int add_to_frame(struct reading *reading, struct vocab_frame *frame, const char *name, struct error *err)
 {
-    const uint32_t id = find_piece(reading, name);
+    const uint32_t id = added_find(&reading->added, name);
     if (id == VOCAB_NONE)
         return fail_at(err, ERR_INPUT, reading->path, ERROR_NO_OFFSET, "the post_processor's \"%.60s\" is no piece",
                        name);
@@ -477,7 +343,7 @@ static bool has_types(const struct reading *reading)
 {
     const json_t *name;
     size_t i;
-    json_array_foreach(json_object_get(reading->config, "model_input_names"), i,
+    json_array_foreach(json_object_get(reading->added.config, "model_input_names"), i,
                        name) if (json_is_string(name) &&
                                  strcmp(json_string_value(name), "token_type_ids") == 0) return true;
     return false;
@@ -511,13 +377,13 @@ static int read_model(struct reading *reading, const json_t *model, struct error
 /* What AutoTokenizer takes from the directory where the class makes the tokenizer anew from pieces and merges. */
 static int settle(struct reading *reading, struct error *err)
 {
-    if (reading->class == RULES_CLASS_OTHER)
+    if (reading->added.class == RULES_CLASS_OTHER)
         return 0;
     reading->rules->pattern = split_pattern_find(NULL);
-    reading->rules->prefix_space = rules_flag(reading->config, "add_prefix_space", false);
+    reading->rules->prefix_space = rules_flag(reading->added.config, "add_prefix_space", false);
     reading->rules->nfc = reading->rules->ignore_merges = reading->rules->fuse_unknown = false;
     reading->rules->unknown = VOCAB_NONE;
-    if (reading->class != RULES_CLASS_ROBERTA)
+    if (reading->added.class != RULES_CLASS_ROBERTA)
         return 0;
     if (reading->roles[ROLE_CLS] == VOCAB_NONE || reading->roles[ROLE_SEP] == VOCAB_NONE)
         return fail_at(err, ERR_UNSAFE, reading->path, ERROR_NO_OFFSET, "a RobertaTokenizer without <s> and </s>");
@@ -528,15 +394,21 @@ static int settle(struct reading *reading, struct error *err)
     return 0;
 }
 
-static int read_all(struct reading *reading, const json_t *root, struct error *err)
+static int read_all(struct reading *reading, const json_t *root, const char *directory, struct error *err)
 {
     const json_t *model = json_object_get(root, "model");
     reading->vocab = json_object_get(model, "vocab");
     reading->rules = mem_clear(1, sizeof *reading->rules);
-    reading->added = json_object();
+    reading->added.path = reading->path;
+    reading->added.pieces = reading->vocab;
+    reading->added.list = json_object_get(root, "added_tokens");
+    TRY(added_open(&reading->added, directory, err));
+    if (reading->added.class == RULES_CLASS_BERT) /* it reads WordPiece only */
+        reading->added.class = RULES_CLASS_OTHER;
     TRY(read_normalizer(reading, json_object_get(root, "normalizer"), err));
     TRY(read_pre_tokenizer(reading, json_object_get(root, "pre_tokenizer"), err));
-    TRY(read_added(reading, json_object_get(root, "added_tokens"), err));
+    TRY(added_read(&reading->added, err));
+    reading->count = json_object_size(reading->vocab) + reading->added.outside;
     TRY(read_pieces(reading, err));
     TRY(read_model(reading, model, err));
     read_roles(reading);
@@ -547,9 +419,7 @@ static int read_all(struct reading *reading, const json_t *root, struct error *e
 static struct vocab *finish(struct reading *reading)
 {
     struct vocab *vocab = vocab_make(VOCAB_BPE_BYTES, reading->pieces, reading->count, reading->roles);
-    struct added_tokens *added = &reading->rules->added;
-    for (size_t i = 0; i < added->count; i++)
-        added->items[i].content = vocab->pieces[added->items[i].id];
+    added_give(&reading->added, vocab);
     vocab->before = reading->before;
     vocab->after = reading->after;
     vocab->between = reading->between;
@@ -562,22 +432,12 @@ static struct vocab *finish(struct reading *reading)
 int bpe_read_json(struct vocab **vocab, const char *path, const json_t *root, const char *directory, struct error *err)
 {
     struct reading reading = {.path = path};
-    json_t *config = NULL, *map = NULL;
-    int result = directory ? rules_read_beside(directory, "tokenizer_config.json", &config, err) : 0;
-    if (result == 0 && directory)
-        result = rules_read_beside(directory, "special_tokens_map.json", &map, err);
-    reading.config = config;
-    reading.map = map;
-    reading.class = directory ? rules_bpe_class(directory, config) : RULES_CLASS_OTHER;
-    if (result == 0)
-        result = read_all(&reading, root, err);
+    const int result = read_all(&reading, root, directory, err);
     if (result == 0)
         *vocab = finish(&reading);
     bpe_rules_close(reading.rules);
     mem_free(reading.pieces);
-    json_decref(reading.added);
-    json_decref(config);
-    json_decref(map);
+    added_release(&reading.added);
     return result;
 }
 

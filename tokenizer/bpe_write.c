@@ -20,8 +20,8 @@ static void add_text(struct buf *out, struct str text)
 static void add_added(const struct vocab *vocab, struct buf *out)
 {
     buf_add_text(out, "  \"added_tokens\": [");
-    for (size_t i = 0; i < vocab->bpe->added.count; i++) {
-        const struct added_token *token = &vocab->bpe->added.items[i];
+    for (size_t i = 0; i < vocab->added.count; i++) {
+        const struct added_token *token = &vocab->added.items[i];
         buf_addf(out, "%s\n    {\"id\": %u, \"content\": ", i ? "," : "", token->id);
         add_text(out, token->content);
         buf_addf(out,

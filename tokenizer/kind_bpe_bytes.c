@@ -35,33 +35,25 @@ static bool is_inside(char byte)
     return ((unsigned char)byte & 0xC0) == 0x80;
 }
 
-/* The search for the tokens that are normalized, or for the others. */
-static struct added_search *search_of(const struct cutter *cutter, const struct added_tokens *added, bool normalized)
+struct composer {
+    const uint8_t *facts;
+    struct normalizer normalizer;
+    struct buf composed;
+};
+
+static struct str compose(void *context, struct str content)
 {
-    struct added_tokens some = {mem_array(added->count, sizeof *some.items), 0};
-    struct buf text = {0}, composed = {0};
-    struct normalizer normalizer = {.unicode = &unicode_hf};
-    size_t bytes = 0;
-    for (size_t i = 0; i < added->count; i++)
-        bytes += added->items[i].content.size;
-    buf_reserve(&text, 3 * bytes); /* so that it does not move; NFC grows no text more than that (Unicode, UAX 15) */
-    for (size_t i = 0; i < added->count; i++) {
-        if (added->items[i].normalized != normalized)
-            continue;
-        struct added_token *token = &some.items[some.count++];
-        *token = added->items[i];
-        if (normalized && cutter->rules.nfc) {
-            const size_t from = text.size;
-            buf_add_str(&text, nfc(&normalizer, cutter->facts, token->content, &composed));
-            token->content = (struct str){text.data + from, text.size - from};
-        }
-    }
-    struct added_search *search = added_search_open(&some, cutter->facts);
-    normalizer_release(&normalizer);
-    buf_release(&text);
-    buf_release(&composed);
-    mem_free(some.items);
-    return search;
+    struct composer *composer = context;
+    return nfc(&composer->normalizer, composer->facts, content, &composer->composed);
+}
+
+static void open_searches(struct cutter *cutter, const struct added_tokens *added)
+{
+    struct composer composer = {.facts = cutter->facts, .normalizer = {.unicode = &unicode_hf}};
+    cutter->raw = added_search_open(added, false, cutter->facts, NULL, NULL);
+    cutter->normal = added_search_open(added, true, cutter->facts, cutter->rules.nfc ? compose : NULL, &composer);
+    normalizer_release(&composer.normalizer);
+    buf_release(&composer.composed);
 }
 
 static void *open_cutter(const struct vocab *vocab, const struct tokenizer_options *options)
@@ -76,8 +68,7 @@ static void *open_cutter(const struct vocab *vocab, const struct tokenizer_optio
     for (uint32_t id = 0; id < vocab->count; id++)
         for (size_t i = 0; i < vocab->pieces[id].size; i++)
             cutter->letters[id] += !is_inside(vocab->pieces[id].data[i]);
-    cutter->raw = search_of(cutter, &vocab->bpe->added, false);
-    cutter->normal = search_of(cutter, &vocab->bpe->added, true);
+    open_searches(cutter, &vocab->added);
     return cutter;
 }
 

@@ -23,21 +23,14 @@ static const struct {
         {{"<s>", ROLE_CLS}, {"<pad>", ROLE_PAD}, {"</s>", ROLE_SEP}, {"<unk>", ROLE_UNK}, {"<mask>", ROLE_MASK}},
 };
 
-/* The rules without merges. Contents of added tokens are pieces of `vocab`. */
-static struct bpe_rules *rules_of(const struct vocab *vocab, const uint32_t of_byte[256])
+/* The rules without merges. */
+static struct bpe_rules *rules_of(const uint32_t of_byte[256])
 {
     struct bpe_rules *rules = mem_clear(1, sizeof *rules);
     rules->pattern = split_pattern_find(NULL);
     rules->nfc = true;
     rules->unknown = VOCAB_NONE;
     memcpy(rules->of_byte, of_byte, sizeof rules->of_byte);
-    rules->added.items = mem_clear(ROLES, sizeof *rules->added.items);
-    for (; rules->added.count < ROLES; rules->added.count++)
-        rules->added.items[rules->added.count] =
-            (struct added_token){.content = vocab->pieces[rules->added.count],
-                                 .id = (uint32_t)rules->added.count,
-                                 .special = true,
-                                 .lstrip = rules->added.count == vocab->mask}; /* as in published ones */
     return rules;
 }
 
@@ -70,7 +63,14 @@ static struct vocab *make_vocab(enum special_names names, const struct lexicon *
     for (unsigned byte = 0; byte < 256; byte++)
         of_byte[byte] = (uint32_t)(ROLES - 1 + lexicon_rank_of_byte(lexicon, (unsigned char)byte));
     struct vocab *vocab = vocab_make(VOCAB_BPE_BYTES, pieces, count, roles);
-    vocab->bpe = rules_of(vocab, of_byte);
+    vocab->bpe = rules_of(of_byte);
+    vocab->added.items = mem_clear(ROLES, sizeof *vocab->added.items);
+    for (uint32_t id = 0; id < ROLES; id++)
+        vocab->added.items[vocab->added.count++] =
+            (struct added_token){.content = vocab->pieces[id],
+                                 .id = id,
+                                 .special = true,
+                                 .lstrip = id == vocab->mask}; /* as in published ones */
     buf_release(&text);
     mem_free(ends);
     mem_free(pieces);

@@ -1,5 +1,6 @@
 /* Text to ids: of a WordPiece vocabulary exactly as the program named by the profile (enum profile) computes them,
- * where "[MASK]" in a text is the three words [ mask ]; of a byte-level BPE as Hugging Face's tokenizers does.
+ * of a byte-level BPE as Hugging Face's tokenizers does. Added tokens of the vocabulary are found, special ones only
+ * where the options say so: else "[MASK]" in a text is the three words [ mask ].
  *
  *     struct tokenizer *tokenizer = tokenizer_open(vocab, &options);          one for all threads
  *     struct tokenizer_state *state = tokenizer_state_open(tokenizer);        one per thread
@@ -19,8 +20,8 @@ struct tokenizer_options {
     bool strip_accents; /* canonical decomposition without nonspacing marks */
     enum profile profile;
     bool joined;          /* ideographs are letters of words, not words (handle_chinese_chars false); profile hf only */
-    bool special_in_text; /* byte-level BPE: a special token that is written in a text is that token */
-    bool mask_in_text;    /* byte-level BPE: the mask is, whatever holds for other special tokens */
+    bool special_in_text; /* a special token that is written in a text is that token */
+    bool mask_in_text;    /* the mask is, whatever holds for other special tokens */
 };
 
 /* Immutable. `vocab` may be NULL: then only tokenizer_words may be used. It is not needed after the call. */

@@ -3,6 +3,7 @@
  * refused by name, because silently different pieces would be the worst outcome. */
 #include "tokenizer/tokenizer_files.h"
 
+#include "tokenizer/added_files.h"
 #include "tokenizer/bpe_files.h"
 #include "tokenizer/tokenizer_rules.h"
 
@@ -48,10 +49,9 @@ static int check_rules(const char *path, const json_t *root, enum profile profil
 }
 
 /* Puts a piece at its id. */
-static int place(const char *path, struct str *pieces, size_t count, const char *piece, const json_t *id,
+static int place(const char *path, struct str *pieces, size_t count, const char *piece, json_int_t at,
                  struct error *err)
 {
-    const json_int_t at = json_is_integer(id) ? json_integer_value(id) : -1;
     if (at < 0 || (uint64_t)at >= count)
         return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET,
                        "piece \"%.60s\" has no id from 0 to %zu: ids must follow each other", piece, count - 1);
@@ -66,31 +66,25 @@ static int place(const char *path, struct str *pieces, size_t count, const char 
 }
 
 /* Takes the model's pieces by id, then the added tokens that are not among them. */
-static int take_pieces(const char *path, const json_t *root, struct vocab **vocab, struct error *err)
+static int take_pieces(const struct added_reading *added, struct vocab **vocab, struct error *err)
 {
-    json_t *list = json_object_get(json_object_get(root, "model"), "vocab");
-    const json_t *added = json_object_get(root, "added_tokens");
-    size_t count = json_object_size(list);
-    if (!json_is_object(list) || count == 0)
-        return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "the model has no vocabulary");
-    for (size_t i = 0; i < json_array_size(added); i++)
-        count += !json_object_get(list, text_of(json_array_get(added, i), "content"));
+    const char *const path = added->path;
+    const size_t count = json_object_size(added->pieces) + added->outside;
     if (count > VOCAB_PIECES_MAX)
         return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "more than %u pieces", VOCAB_PIECES_MAX);
     struct str *pieces = mem_clear(count, sizeof *pieces);
     int result = 0;
     const char *piece;
     json_t *id;
-    json_object_foreach(list, piece, id)
+    json_object_foreach((json_t *)added->pieces, piece, id)
     {
-        result = place(path, pieces, count, piece, id, err);
+        result = place(path, pieces, count, piece, json_is_integer(id) ? json_integer_value(id) : -1, err);
         if (result < 0)
             break;
     }
-    for (size_t i = 0; result == 0 && i < json_array_size(added); i++) {
-        const json_t *token = json_array_get(added, i);
-        result = place(path, pieces, count, text_of(token, "content"), json_object_get(token, "id"), err);
-    }
+    for (size_t i = 0; result == 0 && i < added->tokens.count; i++)
+        if (added->tokens.items[i].outside)
+            result = place(path, pieces, count, added->tokens.items[i].content.data, added->tokens.items[i].id, err);
     if (result == 0)
         result = vocab_from_pieces(vocab, pieces, count, err);
     mem_free(pieces);
@@ -102,15 +96,85 @@ static int read_wordpiece(const char *path, const json_t *root, const char *dire
 {
     const json_t *normalizer = json_object_get(root, "normalizer");
     TRY(check_rules(path, root, profile, err));
-    TRY(take_pieces(path, root, &facts->vocab, err));
+    struct added_reading added = {.path = path,
+                                  .pieces = json_object_get(json_object_get(root, "model"), "vocab"),
+                                  .list = json_object_get(root, "added_tokens")};
+    if (!json_is_object(added.pieces) || json_object_size(added.pieces) == 0)
+        return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "the model has no vocabulary");
     const bool lower = rules_flag(normalizer, "lowercase", true);
     facts->said = true;
     facts->words.cased = !lower;
     facts->words.strip_accents = rules_flag(normalizer, "strip_accents", lower);
     facts->words.joined = !rules_flag(normalizer, "handle_chinese_chars", true);
-    rules_note_added(path, json_object_get(root, "added_tokens"));
-    return directory ? rules_settle(directory, &facts->words, err) : 0;
+    int result = added_open(&added, directory, err);
+    if (added.class != RULES_CLASS_BERT) /* the others are of byte-level BPE */
+        added.class = RULES_CLASS_OTHER;
+    if (result == 0)
+        result = added_read(&added, err);
+    if (result == 0)
+        result = take_pieces(&added, &facts->vocab, err);
+    if (result == 0 && profile == PROFILE_HF) /* Google's program knows none */
+        added_give(&added, facts->vocab);
+    if (result == 0 && added.class == RULES_CLASS_BERT)
+        rules_settle(directory, added.config, &facts->words);
+    added_release(&added);
+    return result;
 }
+
+/* ---- a vocab.txt ---- */
+
+/* The added tokens of the settings beside it, where a piece's last line has its id. */
+static int add_tokens(struct vocab **vocab, struct added_reading *added, struct error *err)
+{
+    const struct vocab *const read = *vocab;
+    json_t *pieces = json_object();
+    added->pieces = pieces;
+    for (uint32_t id = 0; id < read->count; id++)
+        json_object_setn_new(pieces, read->pieces[id].data, read->pieces[id].size, json_integer(id));
+    int result = added_read(added, err);
+    if (result == 0 && added->outside > 0) {
+        const size_t count = read->count + added->outside;
+        struct str *all = mem_clear(count, sizeof *all);
+        memcpy(all, read->pieces, read->count * sizeof *all);
+        for (size_t i = 0; result == 0 && i < added->tokens.count; i++)
+            if (added->tokens.items[i].outside)
+                result =
+                    place(added->path, all, count, added->tokens.items[i].content.data, added->tokens.items[i].id, err);
+        struct vocab *grown = NULL;
+        if (result == 0)
+            result = vocab_from_pieces(&grown, all, count, err);
+        mem_free(all);
+        if (result == 0) {
+            vocab_close(*vocab);
+            *vocab = grown;
+        }
+    }
+    if (result == 0)
+        added_give(added, *vocab);
+    json_decref(pieces);
+    return result;
+}
+
+/* Without settings beside it, or by Google's rules, no text is searched for tokens. */
+static int read_text(const char *path, const char *directory, enum profile profile, struct tokenizer_facts *facts,
+                     struct error *err)
+{
+    struct added_reading added = {.path = directory};
+    int result = added_open(&added, directory, err);
+    facts->said = added.config != NULL;
+    const bool searched = profile == PROFILE_HF && (facts->said || added.class == RULES_CLASS_BERT);
+    added.class = RULES_CLASS_BERT;
+    if (result == 0)
+        result = rules_read(directory, added.config, &facts->words, err);
+    if (result == 0)
+        result = vocab_read(&facts->vocab, path, (enum vocab_rules)profile, err);
+    if (result == 0 && searched)
+        result = add_tokens(&facts->vocab, &added, err);
+    added_release(&added);
+    return result;
+}
+
+/* ---- by the names of the files ---- */
 
 static bool is_bpe(const json_t *model)
 {
@@ -172,9 +236,7 @@ static int read_directory(const char *directory, enum profile profile, struct to
     if (path_exists(json)) {
         result = read_tokenizer(json, directory, profile, facts, err);
     } else if (path_exists(text)) {
-        result = rules_read(directory, &facts->words, &facts->said, err);
-        if (result == 0)
-            result = vocab_read(&facts->vocab, text, (enum vocab_rules)profile, err);
+        result = read_text(text, directory, profile, facts, err);
     } else if (path_exists(merges)) {
         result = read_bpe(merges, NULL, directory, profile, facts, err);
     } else {

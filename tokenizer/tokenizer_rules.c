@@ -75,17 +75,12 @@ static bool is_read_by(const struct class_names *names, const char *directory, c
     return read;
 }
 
-static bool is_bert(const char *directory, const json_t *config)
+enum rules_class rules_class_of(const char *directory, const json_t *config)
 {
     static const struct class_names bert = {
         {"Bert", "DistilBert", "Electra", "MobileBert", "LayoutLM", "LayoutLMv2", "Lxmert", "MPNet", "SqueezeBert"},
         {"bert", "distilbert", "electra", "convbert", "mobilebert", "layoutlm", "lxmert", "mpnet", "squeezebert",
          "megatron-bert", "visual_bert", "ernie", "nomic_bert"}};
-    return is_read_by(&bert, directory, config);
-}
-
-enum rules_class rules_bpe_class(const char *directory, const json_t *config)
-{
     static const struct class_names roberta = {{"Roberta", "Bart", "Longformer", "LED"},
                                                {"roberta", "roberta-prelayernorm", "bart", "longformer", "bridgetower",
                                                 "clap", "data2vec-text", "ibert", "lilt", "mega", "mra"}};
@@ -95,6 +90,8 @@ enum rules_class rules_bpe_class(const char *directory, const json_t *config)
                                              "opt", "phi", "starcoder2"}};
     if (is_read_by(&roberta, directory, config))
         return RULES_CLASS_ROBERTA;
+    if (is_read_by(&bert, directory, config))
+        return RULES_CLASS_BERT;
     return is_read_by(&gpt2, directory, config) ? RULES_CLASS_GPT2 : RULES_CLASS_OTHER;
 }
 
@@ -136,18 +133,12 @@ static void note_difference(const char *directory, const struct tokenizer_option
     buf_release(&b);
 }
 
-int rules_settle(const char *directory, struct tokenizer_options *words, struct error *err)
+void rules_settle(const char *directory, const json_t *config, struct tokenizer_options *words)
 {
-    json_t *config;
-    TRY(rules_read_beside(directory, "tokenizer_config.json", &config, err));
-    if (is_bert(directory, config)) {
-        struct tokenizer_options said = *words;
-        take_words(config, &said);
-        note_difference(directory, words, &said, config != NULL);
-        *words = said;
-    }
-    json_decref(config);
-    return 0;
+    struct tokenizer_options said = *words;
+    take_words(config, &said);
+    note_difference(directory, words, &said, config != NULL);
+    *words = said;
 }
 
 /* ---- added tokens ---- */
@@ -178,29 +169,6 @@ json_t *rules_added(const json_t *added)
     return names;
 }
 
-void rules_note_added(const char *path, const json_t *added)
-{
-    char text[56];
-    json_t *names = rules_added(added);
-    const size_t count = json_array_size(names);
-    if (count > 0)
-        log_say("note       %s: unlike AutoTokenizer, text is not searched for its %s (first: %.40s)", path,
-                format_counted(count, "added token", text), json_string_value(json_array_get(names, 0)));
-    json_decref(names);
-}
-
-/* Beside a vocab.txt they are in a file of their own, or since transformers 4.34 in tokenizer_config.json. */
-static int note_added_beside(const char *directory, const json_t *config, struct error *err)
-{
-    json_t *added;
-    TRY(rules_read_beside(directory, "added_tokens.json", &added, err));
-    char *path = path_join(directory, added ? "added_tokens.json" : "tokenizer_config.json");
-    rules_note_added(path, added ? added : json_object_get(config, "added_tokens_decoder"));
-    mem_free(path);
-    json_decref(added);
-    return 0;
-}
-
 json_t *rules_added_beside(const char *directory)
 {
     struct error ignored = {0};
@@ -213,19 +181,13 @@ json_t *rules_added_beside(const char *directory)
     return names;
 }
 
-int rules_read(const char *directory, struct tokenizer_options *words, bool *said, struct error *err)
+int rules_read(const char *directory, const json_t *config, struct tokenizer_options *words, struct error *err)
 {
-    json_t *config;
-    TRY(rules_read_beside(directory, "tokenizer_config.json", &config, err));
-    *said = config != NULL;
     take_words(config, words);
-    const bool basic = rules_flag(config, "do_basic_tokenize", true);
-    int result = basic ? note_added_beside(directory, config, err) : 0;
-    if (!basic) {
-        char *path = path_join(directory, "tokenizer_config.json");
-        result = rules_refuse(path, "do_basic_tokenize false", err);
-        mem_free(path);
-    }
-    json_decref(config);
+    if (rules_flag(config, "do_basic_tokenize", true))
+        return 0;
+    char *path = path_join(directory, "tokenizer_config.json");
+    const int result = rules_refuse(path, "do_basic_tokenize false", err);
+    mem_free(path);
     return result;
 }

@@ -20,21 +20,19 @@ bool rules_flag(const json_t *object, const char *name, bool otherwise);
  * it is damaged. */
 int rules_read_beside(const char *directory, const char *name, json_t **json, struct error *err);
 
-/* Which class reads a directory with a byte-level BPE: one that makes the tokenizer anew from its pieces and merges, or
- * another, which takes tokenizer.json as it is. `config`: its tokenizer_config.json, or NULL. */
-enum rules_class { RULES_CLASS_OTHER, RULES_CLASS_GPT2, RULES_CLASS_ROBERTA };
-enum rules_class rules_bpe_class(const char *directory, const json_t *config);
+/* Which class reads a directory: one that makes the tokenizer anew from its pieces (and merges), or another, which
+ * takes tokenizer.json as it is. `config`: its tokenizer_config.json, or NULL. */
+enum rules_class { RULES_CLASS_OTHER, RULES_CLASS_GPT2, RULES_CLASS_ROBERTA, RULES_CLASS_BERT, RULES_CLASSES };
+enum rules_class rules_class_of(const char *directory, const json_t *config);
 
-/* Settings beside a tokenizer.json: *words has those of tokenizer.json, and changes to those of tokenizer_config.json
- * where these hold. A message names both files if they differ. ERR_INPUT: tokenizer_config.json is damaged. */
-int rules_settle(const char *directory, struct tokenizer_options *words, struct error *err);
-/* Settings beside a vocab.txt alone. *said: there is a tokenizer_config.json. ERR_INPUT: it is damaged; ERR_UNSAFE: it
- * says do_basic_tokenize false. */
-int rules_read(const char *directory, struct tokenizer_options *words, bool *said, struct error *err);
+/* Settings beside a tokenizer.json of a directory that RULES_CLASS_BERT reads: *words has those of tokenizer.json, and
+ * changes to those of its tokenizer_config.json (or NULL). A message names both files if they differ. */
+void rules_settle(const char *directory, const json_t *config, struct tokenizer_options *words);
+/* The settings of a directory with a vocab.txt alone. `config`: its tokenizer_config.json, or NULL. ERR_UNSAFE: it says
+ * do_basic_tokenize false. */
+int rules_read(const char *directory, const json_t *config, struct tokenizer_options *words, struct error *err);
 
-/* Added tokens, as an array of objects with "content", an object of such, or an object with the tokens as keys. A
- * message gives the number of those that are not BERT's special ones, because text is not searched for them here. */
-void rules_note_added(const char *path, const json_t *added);
-/* Those tokens, as an array of texts that the caller json_decref's. */
+/* The texts of added tokens but BERT's special ones, in an array that the caller json_decref's: of an array of objects
+ * with "content", an object of such, or an object with the tokens as keys. */
 json_t *rules_added(const json_t *added);
 json_t *rules_added_beside(const char *directory); /* of a vocab.txt; files that cannot be read have none */

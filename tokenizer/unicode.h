@@ -41,7 +41,7 @@ extern const struct unicode unicode_hf, unicode_google;
 
 /* The tokenizer to reproduce. */
 enum profile {
-    PROFILE_HF,     /* Hugging Face tokenizers 0.23: BertNormalizer, BertPreTokenizer, WordPiece, no added tokens */
+    PROFILE_HF,     /* Hugging Face tokenizers 0.23: BertNormalizer, BertPreTokenizer, WordPiece */
     PROFILE_GOOGLE, /* Google's tokenization.py on Python 3.11 (Unicode 14) */
 };
 

@@ -57,6 +57,14 @@ bool vocab_find(const struct vocab *vocab, struct str piece, uint32_t *id)
     return false;
 }
 
+bool *vocab_outside(const struct vocab *vocab)
+{
+    bool *outside = mem_clear(vocab->count, sizeof *outside);
+    for (size_t i = 0; i < vocab->added.count; i++)
+        outside[vocab->added.items[i].id] = vocab->added.items[i].outside;
+    return outside;
+}
+
 /* Finds BERT's specials; `path` may be NULL. */
 static int find_specials(struct vocab *vocab, const char *path, struct error *err)
 {
@@ -241,6 +249,7 @@ void vocab_close(struct vocab *vocab)
     if (!vocab)
         return;
     bpe_rules_close(vocab->bpe);
+    mem_free(vocab->added.items);
     mem_free(vocab->pieces);
     mem_free(vocab->text);
     mem_free(vocab);

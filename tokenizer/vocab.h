@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "tokenizer/added.h"
 #include "tokenizer/unicode.h"
 
 #include <stdbool.h>
@@ -52,6 +53,7 @@ struct vocab {
     struct vocab_frame before, after; /* the pieces of class and separator, unless its files say otherwise */
     struct vocab_frame between;       /* two texts, the separator; none: the files say of pairs what no frames can */
     bool second_type;                 /* the second of two texts, and what is after it, has token type 1 */
+    struct added_tokens added;        /* contents are the pieces of their ids */
     struct bpe_rules *bpe;            /* of kind VOCAB_BPE_BYTES, else NULL */
     uint64_t hash;                    /* XXH3-64 of the bytes that vocab_write writes */
     char *text;                       /* those bytes */
@@ -89,5 +91,8 @@ struct str vocab_trim(struct str line);
 
 /* The id of a piece (of equal ones the last); false where there is none. A linear search: for specials and tests. */
 bool vocab_find(const struct vocab *vocab, struct str piece, uint32_t *id);
+
+/* [count], by id: the piece is an added token that the model does not have. The caller frees it (mem_free). */
+bool *vocab_outside(const struct vocab *vocab);
 
 void vocab_close(struct vocab *vocab); /* NULL is fine */

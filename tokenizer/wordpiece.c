@@ -203,10 +203,14 @@ static uint32_t node_of(const struct node *nodes, struct str path)
 struct wordpiece *wordpiece_open(const struct vocab *vocab, size_t letters_max)
 {
     struct entry *entries = mem_array(vocab->count, sizeof *entries);
+    bool *const outside = vocab_outside(vocab);
+    size_t count = 0;
     for (uint32_t i = 0; i < vocab->count; i++)
-        entries[i] = (struct entry){vocab->pieces[i].data, (uint32_t)vocab->pieces[i].size, i};
+        if (!outside[i])
+            entries[count++] = (struct entry){vocab->pieces[i].data, (uint32_t)vocab->pieces[i].size, i};
+    mem_free(outside);
     struct wordpiece *wordpiece = mem_clear(1, sizeof *wordpiece);
-    wordpiece->nodes = build_trie(entries, vocab->count);
+    wordpiece->nodes = build_trie(entries, count);
     wordpiece->starts[0] = ROOT;
     wordpiece->starts[1] = node_of(wordpiece->nodes, STR("##"));
     wordpiece->unk = vocab->unk;

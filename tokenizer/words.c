@@ -163,3 +163,55 @@ void run_words(struct normalizer *normalizer, struct buf *scratch, struct str ru
     if (scratch->size)
         word(context, buf_str(scratch));
 }
+
+static void add_normal(struct normalizer *normalizer, struct str run, struct buf *out)
+{
+    normalize_run(normalizer, run);
+    buf_reserve(out, 4 * normalizer->count);
+    for (size_t i = 0; i < normalizer->count; i++)
+        out->size += utf8_write(normalizer->letters[i] & NORMALIZER_CODE_POINT, out->data + out->size);
+}
+
+/* The end of characters that are neither printed ASCII, white space nor ideographs. Marks are put in order among these
+ * only, because all others have no combining class. */
+static const char *loose_end(const struct unicode *unicode, bool joined, const char *at, const char *end)
+{
+    unsigned size = 1;
+    for (; at < end && kind_at(at) >= CONTROL; at += size) {
+        if (kind_at(at) == CONTROL) {
+            size = 1;
+            continue;
+        }
+        const enum letter_kind kind = high_kind(unicode, joined, at, end, &size);
+        if (kind == LETTER_SPACE || kind == LETTER_IDEOGRAPH)
+            break;
+    }
+    return at;
+}
+
+void normalize_text(struct normalizer *normalizer, bool joined, struct str text, struct buf *out)
+{
+    const struct unicode *const unicode = normalizer->unicode;
+    for (const char *at = text.data, *const end = at + text.size, *stop; at < end; at = stop) {
+        const enum byte_kind kind = kind_at(at);
+        stop = at + 1;
+        if (kind < CONTROL) {
+            const bool capital = normalizer->lower && *at >= 'A' && *at <= 'Z';
+            buf_add_byte(out, kind == SPACE ? ' ' : (char)(capital ? *at | 0x20 : *at));
+            continue;
+        }
+        stop = loose_end(unicode, joined, at, end);
+        if (stop > at) {
+            add_normal(normalizer, str_range(at, stop), out);
+            continue;
+        }
+        unsigned size;
+        const bool ideograph = high_kind(unicode, joined, at, end, &size) == LETTER_IDEOGRAPH;
+        stop = at + size;
+        buf_add_byte(out, ' ');
+        if (ideograph) {
+            add_normal(normalizer, str_range(at, stop), out);
+            buf_add_byte(out, ' ');
+        }
+    }
+}

@@ -24,3 +24,7 @@ enum text_run_kind run_next(const struct unicode *unicode, bool joined, struct s
  * valid during the call. */
 void run_words(struct normalizer *normalizer, struct buf *scratch, struct str run,
                void (*word)(void *context, struct str word), void *context);
+
+/* Appends the text as BertNormalizer writes it: each white space is a blank, and ideographs stand between blanks unless
+ * `joined`. Its words are those of the text. */
+void normalize_text(struct normalizer *normalizer, bool joined, struct str text, struct buf *out);

@@ -234,18 +234,18 @@ static bool is_word(const struct letters *text, size_t at)
 }
 
 /* The token at a place, and the place after it. */
-static const struct added_token *token_at(const struct bpe_rules *rules, const struct letters *text, size_t at,
+static const struct added_token *token_at(const struct vocab *vocab, const struct letters *text, size_t at,
                                           bool normalized, size_t *end)
 {
     const struct added_token *best = NULL;
     static struct letters in, content;
-    for (size_t i = 0; i < rules->added.count; i++) {
-        const struct added_token *token = &rules->added.items[i];
+    for (size_t i = 0; i < vocab->added.count; i++) {
+        const struct added_token *token = &vocab->added.items[i];
         if (token->normalized != normalized)
             continue;
         decode(token->content, &in);
         content = in;
-        if (normalized && rules->nfc) {
+        if (normalized && vocab->bpe->nfc) {
             decompose(&in, &content);
             compose(&content);
         }
@@ -258,33 +258,33 @@ static const struct added_token *token_at(const struct bpe_rules *rules, const s
     return best;
 }
 
-static void reference_text(const struct bpe_rules *rules, bool special, bool normalized, struct letters *text,
+static void reference_text(const struct vocab *vocab, bool special, bool normalized, struct letters *text,
                            struct ids *out);
 
-static void between(const struct bpe_rules *rules, bool special, bool normalized, const uint32_t *letters, size_t count,
+static void between(const struct vocab *vocab, bool special, bool normalized, const uint32_t *letters, size_t count,
                     struct ids *out)
 {
     static struct letters part, normal;
     if (count > 0 && normalized)
-        reference_stretch(rules, letters, count, out);
+        reference_stretch(vocab->bpe, letters, count, out);
     if (count == 0 || normalized)
         return;
     memcpy(part.items, letters, count * sizeof *letters);
     part.count = count;
     normal = part;
-    if (rules->nfc) {
+    if (vocab->bpe->nfc) {
         decompose(&part, &normal);
         compose(&normal);
     }
-    reference_text(rules, special, true, &normal, out);
+    reference_text(vocab, special, true, &normal, out);
 }
 
-static void reference_text(const struct bpe_rules *rules, bool special, bool normalized, struct letters *text,
+static void reference_text(const struct vocab *vocab, bool special, bool normalized, struct letters *text,
                            struct ids *out)
 {
     size_t from = 0, end = 0;
     for (size_t at = 0; at < text->count;) {
-        const struct added_token *token = token_at(rules, text, at, normalized, &end);
+        const struct added_token *token = token_at(vocab, text, at, normalized, &end);
         if (!token) {
             at++;
             continue;
@@ -297,11 +297,11 @@ static void reference_text(const struct bpe_rules *rules, bool special, bool nor
         size_t left = start;
         while (token->lstrip && left > from && is(text, left - 1, SPLIT_SPACE))
             left--;
-        between(rules, special, normalized, text->items + from, left - from, out);
+        between(vocab, special, normalized, text->items + from, left - from, out);
         ids_add(out, token->id);
         from = end;
     }
-    between(rules, special, normalized, text->items + from, text->count - from, out);
+    between(vocab, special, normalized, text->items + from, text->count - from, out);
 }
 
 /* ---------------------------------------------------------------------------------------------- the check */
@@ -349,15 +349,16 @@ static struct vocab *make_vocab(void)
             bytes[count] = whole;
             add_piece(whole, pieces, &count);
         }
-    rules->added = (struct added_tokens){mem_array(TOKENS, sizeof tokens[0]), TOKENS};
-    for (size_t i = 0; i < TOKENS; i++) {
-        rules->added.items[i] = tokens[i];
-        rules->added.items[i].id = (uint32_t)count;
-        rules->added.items[i].outside = true;
-        pieces[count++] = tokens[i].content;
-    }
-    struct vocab *vocab = vocab_make(VOCAB_BPE_BYTES, pieces, count, roles);
+    for (size_t i = 0; i < TOKENS; i++)
+        pieces[count + i] = tokens[i].content;
+    struct vocab *vocab = vocab_make(VOCAB_BPE_BYTES, pieces, count + TOKENS, roles);
     vocab->bpe = rules;
+    vocab->added = (struct added_tokens){mem_array(TOKENS, sizeof tokens[0]), TOKENS};
+    for (size_t i = 0; i < TOKENS; i++) {
+        vocab->added.items[i] = tokens[i];
+        vocab->added.items[i].id = (uint32_t)(count + i);
+        vocab->added.items[i].outside = true;
+    }
     return vocab;
 }
 
@@ -410,7 +411,7 @@ int fuzz_input(const uint8_t *data, size_t size)
         states[choice] = tokenizer_state_open(tokenizers[choice]);
     }
     decode(input, &text);
-    reference_text(vocab->bpe, options.special_in_text, false, &text, &expected);
+    reference_text(vocab, options.special_in_text, false, &text, &expected);
     for (int again = 0; again < 2; again++) {
         ids.count = 0;
         tokenizer_ids(states[choice], input, &ids);

@@ -28,7 +28,7 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9_-]*[a-z0-9]")
 MADE = re.compile(
     r"(manifest|build|run|state|scores|config|tokenizer|tokenizer_config|products|predictions|nbest_predictions|"
     r"null_odds|index|replaced|provenance|difference|"
-    r"not-finite|train|dev|special_tokens_map|modules|bpe-MODE)[^/]*\.json$|vocab\.txt$|merges\.txt$|"
+    r"not-finite|train|dev|special_tokens_map|added_tokens|modules|bpe-MODE)[^/]*\.json$|vocab\.txt$|merges\.txt$|"
     r"kind_NAME\.c$|eval_results\.txt$|products\.txt$|"
     r"templates\.txt$|(CODE|NAME)\.txt$|report\.html$|summary\.txt$|SENTENCES\.txt$|NAME-MODEL\.json$|DIR/|"
     r"(corpus|lines|a|b|text|results|table|environment)\.(txt|json|jsonl)$|^README\.md$|create_pretraining_data|"

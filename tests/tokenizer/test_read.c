@@ -172,7 +172,7 @@ static void expect_said(const char *words, int times)
         fail_msg("%s", text);
 }
 
-static void disagreement_and_added_tokens_are_noted_once(void **state)
+static void disagreement_is_noted_once(void **state)
 {
     (void)state;
     put_json(LOWER);
@@ -183,16 +183,87 @@ static void disagreement_and_added_tokens_are_noted_once(void **state)
     unlink(names[1]);
     put(names[3], "{\"model_type\": \"bert\"}");
     expect_said("without a tokenizer_config.json AutoTokenizer takes lower case", 1);
-    put_json(LOWER
-             "}, \"added_tokens\": [{\"content\": \"[MASK]\", \"id\": 4}, {\"content\": \"x\", \"id\": 5}], \"a\": {");
-    expect_said("tokenizer.json: unlike AutoTokenizer, text is not searched for its 1 added token (first: x)", 1);
-    unlink(names[2]);
-    put(names[0], "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nx\n");
-    put(names[1], "{\"added_tokens_decoder\": {\"0\": {\"content\": \"[PAD]\"}, \"5\": {\"content\": \"y\"}}}");
-    expect_said("tokenizer_config.json: unlike AutoTokenizer, text is not searched for its 1 added token (first: y)",
-                1);
-    put(names[4], "{\"y\": 6, \"z\": 7}");
-    expect_said("added_tokens.json: unlike AutoTokenizer, text is not searched for its 2 added tokens (first: y)", 1);
+}
+
+/* Expects what text is searched for, each token with its flags: s special, w single_word, l lstrip, r rstrip,
+ * n normalized, o outside. */
+static void expect_added(const char *path, enum profile profile, const char *expected)
+{
+    struct tokenizer_facts facts;
+    struct error err = {0};
+    struct buf found = {0};
+    if (tokenizer_read(&facts, path, profile, &err) < 0)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < facts.vocab->added.count; i++) {
+        const struct added_token *token = &facts.vocab->added.items[i];
+        assert_true(str_equal(facts.vocab->pieces[token->id], token->content));
+        buf_addf(&found, "%s%.*s:%u:%s%s%s%s%s%s", i ? " " : "", (int)token->content.size, token->content.data,
+                 token->id, token->special ? "s" : "", token->single_word ? "w" : "", token->lstrip ? "l" : "",
+                 token->rstrip ? "r" : "", token->normalized ? "n" : "", token->outside ? "o" : "");
+    }
+    assert_string_equal(buf_text(&found), expected);
+    buf_release(&found);
+    vocab_close(facts.vocab);
+}
+
+/* As AutoTokenizer of transformers 5.24 has them. */
+static void added_tokens_are_those_of_autotokenizer(void **state)
+{
+#define ADDED                                                                                                          \
+    "}, \"added_tokens\": [{\"content\": \"[MASK]\", \"id\": 4, \"special\": true, \"lstrip\": true}, {\"content\": "  \
+    "\"y\", \"id\": 6, \"single_word\": true}], \"a\": {"
+#define REST " [UNK]:1:s [SEP]:3:s [PAD]:0:s [CLS]:2:s"
+    static const struct {
+        const char *vocab, *json, *config, *beside, *model; /* NULL: there is none */
+        const char *added;
+    } cases[] = {
+        {VOCAB, NULL, NULL, NULL, NULL, ""},
+        {NULL, ADDED, NULL, NULL, NULL, "[MASK]:4:sl y:6:wno"},
+        {NULL, ADDED, "{" BERT "}", NULL, NULL, "[MASK]:4:sl y:6:wno" REST},
+        {NULL, ADDED, "{" BERT ", \"added_tokens_decoder\": {\"5\": {\"content\": \"x\", \"rstrip\": true}}}", NULL,
+         NULL, "x:5:rn" REST " [MASK]:4:s"},
+        {NULL, ADDED, "{\"tokenizer_class\": \"PreTrainedTokenizerFast\", \"cls_token\": \"[CLS]\"}", NULL, NULL,
+         "[MASK]:4:sl y:6:wno [CLS]:2:s"},
+        {NULL, "", "{" BERT ", \"additional_special_tokens\": [\"x\"]}", NULL, NULL,
+         "[UNK]:1:s [SEP]:3:s [PAD]:0:s [CLS]:2:s [MASK]:4:s x:5:s"},
+        {VOCAB, NULL, NULL, NULL, "{\"model_type\": \"bert\"}", "[UNK]:1:s [SEP]:3:s [PAD]:0:s [CLS]:2:s [MASK]:4:s"},
+        {VOCAB, NULL, "{" BERT "}", "{\"y\": 7, \"[MASK]\": 4}", NULL, "y:7:no [MASK]:4:s" REST},
+        {VOCAB, NULL, "{" BERT ", \"added_tokens_decoder\": {\"7\": {\"content\": \"y\"}}}", "{\"z\": 7}", NULL,
+         "y:7:no" REST " [MASK]:4:s"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        clear(NULL);
+        if (cases[i].json)
+            put_json(cases[i].json);
+        const char *const texts[] = {cases[i].vocab, cases[i].config, NULL, cases[i].model, cases[i].beside};
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+            if (texts[k])
+                put(names[k], texts[k]);
+        expect_added(FOLDER, PROFILE_HF, cases[i].added);
+        expect_added(FOLDER, PROFILE_GOOGLE, ""); /* that program knows none */
+    }
+}
+
+static void added_tokens_are_refused(void **state)
+{
+    static const struct {
+        const char *config;
+        enum error_kind kind;
+        const char *says;
+    } cases[] = {
+        {"{\"added_tokens_decoder\": {\"7\": {}}}", ERR_INPUT, "an added token has no content"},
+        {"{\"added_tokens_decoder\": {\"5\": {\"content\": \"b\"}}}", ERR_INPUT, "\"b\" has not the id of its piece"},
+        {"{\"added_tokens_decoder\": {\"9\": {\"content\": \"y\"}}}", ERR_INPUT, "no id from 0 to 7"},
+        {"{\"added_tokens_decoder\": {\"6\": {\"content\": \"y\"}}}", ERR_INPUT, "two pieces have the id 6"},
+        {"{\"mask_token\": \"<mask>\"}", ERR_UNSAFE, "no piece \"<mask>\", which its settings name"},
+    };
+    (void)state;
+    put(names[0], VOCAB);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put(names[1], cases[i].config);
+        bad(FOLDER, cases[i].kind, cases[i].says);
+    }
 }
 
 static void others_are_refused(void **state)
@@ -249,7 +320,9 @@ int main(void)
         cmocka_unit_test_teardown(a_lone_vocabulary_says_nothing, clear),
         cmocka_unit_test_teardown(a_config_beside_it_says_how_text_is_cut, clear),
         cmocka_unit_test_teardown(settings_are_those_of_autotokenizer, clear),
-        cmocka_unit_test_teardown(disagreement_and_added_tokens_are_noted_once, clear),
+        cmocka_unit_test_teardown(disagreement_is_noted_once, clear),
+        cmocka_unit_test_teardown(added_tokens_are_those_of_autotokenizer, clear),
+        cmocka_unit_test_teardown(added_tokens_are_refused, clear),
         cmocka_unit_test_teardown(others_are_refused, clear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

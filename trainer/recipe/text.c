@@ -113,8 +113,8 @@ void text_join(const struct text *text, uint32_t id, struct buf *out)
 
 static bool is_added(const struct vocab *vocab, uint32_t id)
 {
-    for (size_t i = 0; i < vocab->bpe->added.count; i++)
-        if (vocab->bpe->added.items[i].id == id)
+    for (size_t i = 0; i < vocab->added.count; i++)
+        if (vocab->added.items[i].id == id)
             return true;
     return false;
 }
@@ -283,13 +283,14 @@ static int name_class(const char *directory, struct buf *config, struct error *e
 {
     static const char *const names[] = {[RULES_CLASS_OTHER] = "PreTrainedTokenizerFast",
                                         [RULES_CLASS_GPT2] = "GPT2Tokenizer",
-                                        [RULES_CLASS_ROBERTA] = "RobertaTokenizer"};
+                                        [RULES_CLASS_ROBERTA] = "RobertaTokenizer",
+                                        [RULES_CLASS_BERT] = "PreTrainedTokenizerFast"};
     json_auto_t *json = NULL;
     TRY(rules_read_beside(directory, "tokenizer_config.json", &json, err));
     if (json_object_get(json, "tokenizer_class"))
         return 0;
     json = json ? json : json_object();
-    json_object_set_new(json, "tokenizer_class", json_string(names[rules_bpe_class(directory, json)]));
+    json_object_set_new(json, "tokenizer_class", json_string(names[rules_class_of(directory, json)]));
     config->size = 0;
     json_add_text(json, JSON_INDENT(2), config);
     buf_add_byte(config, '\n');
