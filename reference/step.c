@@ -22,6 +22,7 @@ struct note {
     const int *index;
     const struct tokens *tokens;
     int number; /* heads; of `part`: which */
+    int layer;
     double real;
     enum activation activation;
     double *kept; /* what backward needs again */
@@ -337,6 +338,32 @@ static struct array rotate(struct tape *tape, struct array x, const struct shape
     return n->y;
 }
 
+static double kept_of(const struct tokens *tokens, enum site site, int layer, int head, int s, int row, int column)
+{
+    return tokens->keep ? tokens->keep(site, layer, head, s, row - tokens->starts[s], column) : 1;
+}
+
+/* kept: the factor of each number */
+static void dropout_backward(const struct note *n)
+{
+    for (int i = 0; i < n->y.rows * n->y.columns; i++)
+        n->a.d[i] += n->y.d[i] * n->kept[i];
+}
+
+static struct array dropout(struct tape *tape, struct array x, const struct tokens *tokens, enum site site, int layer)
+{
+    struct note *n = new_note(tape, dropout_backward, x.rows, x.columns);
+    n->a = x;
+    n->kept = zeros((size_t)x.rows * (size_t)x.columns);
+    for (int s = 0; s < tokens->sequences; s++)
+        for (int r = tokens->starts[s]; r < tokens->starts[s + 1]; r++)
+            for (int i = 0, at = r * x.columns; i < x.columns; i++, at++) {
+                n->kept[at] = kept_of(tokens, site, layer, 0, s, r, i);
+                n->y.x[at] = x.x[at] * n->kept[at];
+            }
+    return n->y;
+}
+
 /* Of the keys of its sequence a query sees those that are at most `window` / 2 away, rounded down. */
 static bool sees(int query, int key, int window)
 {
@@ -357,10 +384,11 @@ static void attention_backward(const struct note *n)
                           last = n->tokens->starts[s + 1];
                 double mean = 0;
                 for (int key = first; key < last; key++) {
+                    const double kept = kept_of(n->tokens, AT_PROBABILITIES, n->layer, h, s, query, key - first);
                     slopes[key] = 0;
                     for (int i = 0; i < size; i++) {
-                        slopes[key] += n->y.d[at + i] * n->c.x[key * columns + h * size + i];
-                        n->c.d[key * columns + h * size + i] += p[key] * n->y.d[at + i];
+                        slopes[key] += kept * n->y.d[at + i] * n->c.x[key * columns + h * size + i];
+                        n->c.d[key * columns + h * size + i] += p[key] * kept * n->y.d[at + i];
                     }
                     mean += p[key] * slopes[key];
                 }
@@ -391,12 +419,13 @@ static void softmax(double *p, int first, int last, int query, int window)
 }
 
 static struct array attention(struct tape *tape, struct array q, struct array k, struct array v, int heads,
-                              const struct tokens *tokens, int window)
+                              const struct tokens *tokens, int window, int layer)
 {
     struct note *n = new_note(tape, attention_backward, q.rows, q.columns);
     const int columns = q.columns, size = columns / heads;
     n->a = q, n->b = k, n->c = v;
     n->number = heads;
+    n->layer = layer;
     n->tokens = tokens;
     n->real = 1 / sqrt(size);
     n->kept = zeros((size_t)heads * (size_t)q.rows * (size_t)q.rows);
@@ -409,9 +438,11 @@ static struct array attention(struct tape *tape, struct array q, struct array k,
                     for (int i = 0; i < size; i++)
                         p[key] += q.x[at + i] * k.x[key * columns + h * size + i] * n->real;
                 softmax(p, tokens->starts[s], tokens->starts[s + 1], query, window);
-                for (int key = tokens->starts[s]; key < tokens->starts[s + 1]; key++)
+                for (int key = tokens->starts[s]; key < tokens->starts[s + 1]; key++) {
+                    const double kept = kept_of(tokens, AT_PROBABILITIES, layer, h, s, query, key - tokens->starts[s]);
                     for (int i = 0; i < size; i++)
-                        n->y.x[at + i] += p[key] * v.x[key * columns + h * size + i];
+                        n->y.x[at + i] += p[key] * kept * v.x[key * columns + h * size + i];
+                }
             }
     return n->y;
 }
@@ -495,11 +526,13 @@ static struct array bert_layer(struct tape *tape, struct array x, const struct s
     const struct array q = product(tape, x, hidden, LAYER("bert.encoder.layer.%d.attention.self.query"));
     const struct array k = product(tape, x, hidden, LAYER("bert.encoder.layer.%d.attention.self.key"));
     const struct array v = product(tape, x, hidden, LAYER("bert.encoder.layer.%d.attention.self.value"));
-    struct array y = attention(tape, q, k, v, shape->heads, tokens, 2 * shape->positions); /* all of it */
+    struct array y = attention(tape, q, k, v, shape->heads, tokens, 2 * shape->positions, i); /* all of it */
     y = product(tape, y, hidden, LAYER("bert.encoder.layer.%d.attention.output.dense"));
+    y = dropout(tape, y, tokens, AT_ATTENTION, i);
     x = layer_norm(tape, add(tape, x, y), shape, LAYER("bert.encoder.layer.%d.attention.output.LayerNorm"));
     y = product(tape, x, shape->inner, LAYER("bert.encoder.layer.%d.intermediate.dense"));
     y = product(tape, activation(tape, y, shape->activation), hidden, LAYER("bert.encoder.layer.%d.output.dense"));
+    y = dropout(tape, y, tokens, AT_DOWN, i);
     return layer_norm(tape, add(tape, x, y), shape, LAYER("bert.encoder.layer.%d.output.LayerNorm"));
 }
 
@@ -512,7 +545,7 @@ static struct array bert(struct tape *tape, const struct shape *shape, const str
     const struct array types = MATRIX(2, hidden, "bert.embeddings.token_type_embeddings.weight");
     struct array x = add(tape, rows(tape, words, tokens->ids, count), rows(tape, positions, places, count));
     x = add(tape, x, rows(tape, types, tokens->segments, count));
-    x = layer_norm(tape, x, shape, "bert.embeddings.LayerNorm");
+    x = dropout(tape, layer_norm(tape, x, shape, "bert.embeddings.LayerNorm"), tokens, AT_EMBEDDING, 0);
     for (int i = 0; i < shape->layers; i++)
         x = bert_layer(tape, x, shape, tokens, i);
 
@@ -538,12 +571,13 @@ static struct array modern_layer(struct tape *tape, struct array x, const struct
     const struct array qkv = product(tape, y, 3 * hidden, LAYER("model.layers.%d.attn.Wqkv"));
     const struct array q = rotate(tape, part(tape, qkv, 0, hidden), shape, tokens, theta);
     const struct array k = rotate(tape, part(tape, qkv, 1, hidden), shape, tokens, theta);
-    y = attention(tape, q, k, part(tape, qkv, 2, hidden), shape->heads, tokens, window);
-    x = add(tape, x, product(tape, y, hidden, LAYER("model.layers.%d.attn.Wo")));
+    y = attention(tape, q, k, part(tape, qkv, 2, hidden), shape->heads, tokens, window, i);
+    y = product(tape, y, hidden, LAYER("model.layers.%d.attn.Wo"));
+    x = add(tape, x, dropout(tape, y, tokens, AT_ATTENTION, i));
     y = layer_norm(tape, x, shape, LAYER("model.layers.%d.mlp_norm"));
     y = product(tape, y, 2 * shape->inner, LAYER("model.layers.%d.mlp.Wi"));
     const struct array gated = activation(tape, part(tape, y, 0, shape->inner), shape->activation);
-    y = gate(tape, gated, part(tape, y, 1, shape->inner));
+    y = dropout(tape, gate(tape, gated, part(tape, y, 1, shape->inner)), tokens, AT_INNER, i);
     return add(tape, x, product(tape, y, hidden, LAYER("model.layers.%d.mlp.Wo")));
 }
 
@@ -552,7 +586,7 @@ static struct array modern_bert(struct tape *tape, const struct shape *shape, co
     const int hidden = shape->hidden;
     const struct array words = MATRIX(shape->vocabulary, hidden, "model.embeddings.tok_embeddings.weight");
     struct array x = rows(tape, words, tokens->ids, tokens->starts[tokens->sequences]);
-    x = layer_norm(tape, x, shape, "model.embeddings.norm");
+    x = dropout(tape, layer_norm(tape, x, shape, "model.embeddings.norm"), tokens, AT_EMBEDDING, 0);
     for (int i = 0; i < shape->layers; i++)
         x = modern_layer(tape, x, shape, tokens, i);
     x = rows(tape, layer_norm(tape, x, shape, "model.final_norm"), tokens->masked_at, tokens->masked);

@@ -21,6 +21,10 @@ struct shape {
     bool float_angles; /* angles, sines and cosines rounded to float, as transformers computes them */
 };
 
+/* Where training drops numbers (Srivastava et al. 2014): what the embeddings' norm gives, the probabilities of
+ * attention, the outputs of attention and of the feed-forward part, and ModernBERT's input of its last product. */
+enum site { AT_EMBEDDING, AT_PROBABILITIES, AT_ATTENTION, AT_INNER, AT_DOWN };
+
 /* Sequences end to end, without padding. */
 struct tokens {
     int sequences;
@@ -29,6 +33,10 @@ struct tokens {
     int masked;
     const int *masked_at, *masked_ids; /* [masked] the masked tokens, and what they were */
     const int *next; /* [sequences] 0: the second segment follows the first, 1: it does not; or NULL */
+
+    /* By what a number is multiplied: 0 drops it, the others grow. `position` is the token's place in its sequence; of
+     * probabilities it is the query's, and `column` the key's. NULL: nothing is dropped. */
+    double (*keep)(enum site site, int layer, int head, int sequence, int position, int column);
 };
 
 /* Where a tensor's values and gradient are. */

@@ -17,6 +17,14 @@
 
 #include "base/scoped.h"
 
+/* Defines x_close_at, for SCOPED: x_close of the pointer there, unless it is NULL. */
+#define CLOSE_AT(x)                                                                                                    \
+    __attribute__((unused)) static void x##_close_at(struct x **at)                                                    \
+    {                                                                                                                  \
+        if (*at)                                                                                                       \
+            x##_close(*at);                                                                                            \
+    }
+
 #define TEST(name) TEST_WITH(name, NULL, NULL)
 
 /* before and after run around this test, also if it fails; both are defined above it and may be NULL. */

@@ -38,7 +38,6 @@ struct warp {
 
 struct emulated_index threadIdx, blockIdx, blockDim, gridDim;
 int emulated_order;
-size_t emulated_conflicts;
 
 static struct fiber fibers[THREADS_MAX];
 static struct warp warps[THREADS_MAX / 32];
@@ -250,8 +249,17 @@ void emulate_check(const void *kernel, size_t blocks, int threads, size_t shared
     abort();
 }
 
+void emulate_conflict(void)
+{
+    fprintf(stderr, "ldmatrix reads rows of one matrix from the same banks\n");
+    abort();
+}
+
 void emulate_run(void (*body)(const void *), const void *arguments, size_t blocks, int threads, size_t shared_bytes)
 {
+    const char *order = getenv("EMULATED_ORDER");
+    const int before = emulated_order;
+    emulated_order |= order && strcmp(order, "1") == 0;
     shared_used = (shared_bytes + 127) / 128 * 128;
     shared = (char *)aligned_alloc(128, shared_used);
     running = body;
@@ -265,4 +273,5 @@ void emulate_run(void (*body)(const void *), const void *arguments, size_t block
     }
     device_leave();
     free(shared);
+    emulated_order = before;
 }

@@ -50,10 +50,11 @@ char *emulate_shared(void);
 /* Aborts if a GPU would refuse the launch. */
 void emulate_check(const void *kernel, size_t blocks, int threads, size_t shared_bytes);
 void emulate_run(void (*body)(const void *), const void *arguments, size_t blocks, int threads, size_t shared_bytes);
-/* Which thread runs first: 0 = the first, 1 = the last. Results must not depend on it. */
+/* Aborts: ldmatrix reads rows of one 8x8 matrix from the same banks. */
+void emulate_conflict(void);
+/* Which thread runs first: 0 = the first, 1 = the last; EMULATED_ORDER=1 in the environment is 1 too. Results must not
+ * depend on it. */
 extern int emulated_order;
-/* Count of rows of an 8x8 matrix that share banks with another row of it. */
-extern size_t emulated_conflicts;
 
 static inline void __syncthreads()
 {
@@ -194,7 +195,8 @@ static inline void emulate_banks(const char *slots)
         for (unsigned i = 0; i < 8; i++) {
             const char *row;
             memcpy(&row, slots + (8 * matrix + i) * EMULATED_SLOT, sizeof row);
-            emulated_conflicts += banks >> ((uintptr_t)row / 16 % 8) & 1;
+            if (banks >> ((uintptr_t)row / 16 % 8) & 1)
+                emulate_conflict();
             banks |= 1u << ((uintptr_t)row / 16 % 8);
         }
     }

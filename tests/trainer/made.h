@@ -197,3 +197,16 @@ static inline struct ops *made_ops(enum precision precision, enum cpu_level leve
 {
     return made_backend(&(struct cpu_options){.precision = precision, .level = level, .threads = threads});
 }
+
+/* For SCOPED: the model is declared after its ops, so that it is closed first. */
+static inline void model_close_at(struct model **model)
+{
+    if (*model)
+        model_close(*model);
+}
+
+static inline void ops_close_at(struct ops **ops)
+{
+    if (*ops)
+        (*ops)->close(*ops);
+}

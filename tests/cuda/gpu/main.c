@@ -1,13 +1,14 @@
 /* dstrain_cuda_test: compares the CUDA backend with the CPU backend, in all precisions. Exit code 0: all checks pass;
  * 1: some fail; 77: there is no NVIDIA driver or GPU, nothing was tested.
  *
- *     dstrain_cuda_test [--device cpu|cuda] [--precision fp32|bf16|fp16] [--part PART] [--curve FILE]
+ *     dstrain_cuda_test [--device cpu|cuda] [--precision fp32|bf16|fp16] [--part PART] [--sizes small] [--curve FILE]
  *     parts: ops (memory, convert, products, rows, attention, loss), shapes, models, modern, optimizers,
  *            curve, bits
  *     dstrain_cuda_test --part shapes [--share N] [--tune FILE]
  *     dstrain_cuda_test --make-curve FILE
  *
- * --device cpu compares the CPU with itself, to test the tests. --share divides the sizes of shapes (by 16 there);
+ * --device cpu compares the CPU with itself, to test the tests. --sizes small leaves out the ops at the sizes of real
+ * models. --share divides the sizes of shapes (by 16 there);
  * --tune first times all algorithms of cuBLASLt, writes the table of choices and checks those. --curve names
  * golden/curve-mini.txt. */
 #include "tests/cuda/gpu/sides.h"
@@ -19,6 +20,7 @@ struct wishes {
     const char *precision, *part; /* NULL: all */
     const char *curve, *tune;
     int share;
+    bool small;
 };
 
 static bool wants(const char *wish, const char *name)
@@ -28,9 +30,9 @@ static bool wants(const char *wish, const char *name)
 
 static int test_precision(const struct wishes *w, enum precision precision, struct error *err)
 {
-    TRY(sides_open(w->device, precision, err));
+    TRY(sides_open(w->device, &(struct cpu_options){.precision = precision, .level = cpu_level()}, true, err));
     printf("%s\n", side_ops(TESTED)->name);
-    check_ops(wants(w->part, "ops") ? NULL : w->part);
+    check_ops(wants(w->part, "ops") ? NULL : w->part, !w->small, 2);
     if (wants(w->part, "shapes"))
         TRY(check_shapes(w->share, w->tune, err));
     if (wants(w->part, "models"))
@@ -79,6 +81,8 @@ int main(int argc, char **argv)
             w.tune = value;
         else if (strcmp(argv[i], "--share") == 0)
             w.share = atoi(value);
+        else if (strcmp(argv[i], "--sizes") == 0)
+            w.small = strcmp(value, "small") == 0;
     }
     if (w.share < 1)
         w.share = w.device == DEVICE_CPU ? 16 : 1;

@@ -1,24 +1,25 @@
-/* Runs the same work on several backends, to test one of them. Side EXACT is the CPU in doubles, side HOST the CPU in
- * the precision under test, side TESTED the backend under test. All begin with the same numbers, rounded to that
- * precision; the test compares their distances from EXACT.
+/* Runs the same work on several backends, to test one of them. Side EXACT is the CPU in doubles, side TESTED the
+ * backend under test, side HOST, where it is open, the CPU in the precision under test. All begin with the same
+ * numbers, rounded to that precision; the test compares their distances from EXACT.
  *
- *     EACH_SIDE(s)
- *         OPS(s)->linear(OPS(s)->device, AT(y), AT(x), AT(w), NULL, rows, out, in);
- *     compare(&y, 1e-5, "linear"); */
+ *     EACH_SIDE (s)
+ *         CALL(OPS(s), linear, .y = AT(y), .x = AT(x), .w = AT(w), .rows = rows, .out = out, .in = in);
+ *     compare(&y, 1, "linear"); */
 #pragma once
 
 #include "tests/trainer/made.h"
 #include "trainer/device/backend.h"
 
-enum side { EXACT, HOST, TESTED, SIDES };
+enum side { EXACT, TESTED, HOST, SIDES };
 
-/* Opens all sides. ERR_RESOURCE if there is no GPU. */
-int sides_open(enum device_kind device, enum precision precision, struct error *err);
+/* Opens EXACT, TESTED and, with `host`, HOST. ERR_RESOURCE if there is no GPU. */
+int sides_open(enum device_kind device, const struct cpu_options *options, bool host, struct error *err);
 void sides_close(void);
+enum side sides_count(void);
 struct ops *side_ops(enum side side);
 const char *sides_name(void); /* "fp32" */
 
-#define EACH_SIDE(s) for (enum side s = EXACT; s < SIDES; s++)
+#define EACH_SIDE(s) for (enum side s = EXACT; s < sides_count(); s++)
 #define OPS(s)       side_ops(s)
 
 /* An array on every side. */
@@ -53,22 +54,28 @@ void index_release(struct index_array *array);
 double draw(void); /* uniform in (-1, 1): the same numbers in every run */
 void draw_again(uint32_t seed);
 
+/* Gives the other sides the numbers of TESTED, so that what follows begins with the same. */
+void array_agree(struct array *array);
+
 /* Relative L2 distance between `side` and EXACT. */
 double distance(const struct array *array, enum side side);
-/* Checks that the distance is at most `limit` in fp32, and at most 1.5 times HOST's + 1e-3 in 16 bits. The second
- * checks that an array is zero from `dead` on. */
-void compare(const struct array *array, double limit, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Checks that the distance is at most `times` the rounding of one stored number, or of one sum of some hundred terms.
+ * The second checks that an array is zero from `dead` on. */
+void compare(const struct array *array, double times, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void compare_zero_from(const struct array *array, size_t dead, const char *what);
-/* The same check for single numbers. */
+/* Single numbers: in 16 bits at most 1.5 times HOST's distance + 1e-3. */
 void compare_numbers(double exact, double host, double tested, double limit, const char *what);
+/* What is compared from now on must have the bits that it had since the last begin_pass(true). */
+void begin_pass(bool is_first);
 
 /* Counts a check and prints it if it failed. */
 void check(bool right, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int checks_failed(void);
 int checks_done(void);
 
-/* ops.c, model.c: the checks themselves, on open sides. `part` names one of ops' parts; NULL: all. */
-void check_ops(const char *part);
+/* ops.c, model.c: the checks themselves, on open sides. `part` names one of ops' parts; NULL: all. `large`: also at the
+ * sizes of real models. `passes`: 2 also checks that the bits of both are the same. */
+void check_ops(const char *part, bool large, int passes);
 void check_models(void);
 void check_gradients(const struct model_config *config, const char *what); /* of one model, against the CPU's */
 /* modern.c: gradients and a short training of ModernBERTs. */

@@ -68,36 +68,32 @@ static float float_of(uint64_t bits)
 static void functions_of(const float *x, size_t count)
 {
     static const char *const names[] = {[GELU_TANH] = "tanh-GELU", [GELU_ERF] = "erf-GELU", [SILU] = "SiLU"};
-    float *gated = mem_array(2 * BLOCK, sizeof *gated), *one = mem_array(BLOCK, sizeof *one);
+    SCOPED(mem_free_at) float *gated = mem_array(2 * BLOCK, sizeof *gated), *one = mem_array(BLOCK, sizeof *one);
     for (size_t i = 0; i < count; i++) {
         gated[i] = x[i];
         gated[count + i] = one[i] = 1;
     }
     for (enum gelu kind = GELU_TANH; kind <= SILU; kind++) {
-        float *expected = NULL;
+        SCOPED(mem_free_at) float *expected = NULL;
         for (int l = 0; l < level_count; l++) {
             float *found = mem_array(2 * BLOCK, sizeof *found);
             CALL(levels[l], glu_backward, .dx = found, .dy = one, .x = gated, .rows = {1, 1}, .columns = (int32_t)count,
                  .gelu = kind);
             compare(l, &expected, found, 2 * count, names[kind]);
         }
-        mem_free(expected);
     }
-    float *expected = NULL;
+    SCOPED(mem_free_at) float *expected = NULL;
     for (int l = 0; l < level_count; l++) {
         float *found = mem_array(BLOCK, sizeof *found);
         memcpy(found, x, count * sizeof *found);
         CALL(levels[l], tanh_rows, .x = found, .rows = {1, 1}, .columns = (int32_t)count);
         compare(l, &expected, found, count, "tanh");
     }
-    mem_free(expected);
-    mem_free(gated);
-    mem_free(one);
 }
 
 TEST(functions_are_equal)
 {
-    float *x = mem_array(BLOCK, sizeof *x);
+    SCOPED(mem_free_at) float *x = mem_array(BLOCK, sizeof *x);
     size_t count = 0;
     for (uint64_t bits = 0; bits >> 32 == 0; bits += stride) {
         x[count++] = float_of(bits);
@@ -106,7 +102,6 @@ TEST(functions_are_equal)
             count = 0;
         }
     }
-    mem_free(x);
 }
 
 #ifdef __x86_64__
@@ -220,7 +215,7 @@ static void attention_of(int32_t heads, int32_t size, int32_t window, uint32_t t
 {
     const int32_t lengths[] = {1 + (int32_t)draw_below(600), 1 + (int32_t)draw_below(30), 150};
     const struct made_source source = {.seed = 3, .vocabulary = 30};
-    struct batch batch = made_batch(&source, lengths, 3, 3);
+    SCOPED(made_batch_release) struct batch batch = made_batch(&source, lengths, 3, 3);
     const struct attention_shape shape = {heads, size, 600, window, {{3, 99}, threshold, 40, 0}};
     const size_t hidden = (size_t)(heads * size), rows = (size_t)batch.token_rows, dead = rows - (size_t)batch.tokens;
     const int32_t wide = 3 * (int32_t)hidden;
@@ -228,7 +223,7 @@ static void attention_of(int32_t heads, int32_t size, int32_t window, uint32_t t
     float *context0 = NULL, *sums0 = NULL, *d0 = NULL;
     for (int l = 0; l < level_count; l++) {
         const struct ops_limits limits = {batch.token_rows, wide, 64, 64, 600, size};
-        void *scratch = mem_aligned(levels[l]->scratch_bytes(levels[l]->device, &limits));
+        SCOPED(mem_free_at) void *scratch = mem_aligned(levels[l]->scratch_bytes(levels[l]->device, &limits));
         float *context = zeros(rows * hidden), *sums = zeros(rows * (size_t)heads), *d = zeros(rows * 3 * hidden);
         CALL(levels[l], attention, .context = context, .log_sums = sums, .q = qkv, .kv = qkv + hidden, .q_stride = wide,
              .kv_stride = wide, .batch = &batch, .queries = &batch, .shape = &shape, .scratch = scratch);
@@ -238,12 +233,10 @@ static void attention_of(int32_t heads, int32_t size, int32_t window, uint32_t t
         compare(l, &context0, context, rows * hidden, "attention");
         compare(l, &sums0, sums, rows * (size_t)heads, "sums of exponentials");
         compare(l, &d0, d, rows * 3 * hidden, "gradients of attention");
-        mem_free(scratch);
     }
     float *all[] = {qkv, dcontext, context0, sums0, d0};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         mem_free(all[i]);
-    made_batch_release(&batch);
 }
 
 TEST(attentions_are_equal)
@@ -261,9 +254,8 @@ TEST(subnormals_are_kept)
 {
     const volatile float least = 0x1p-126f;
     __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
-    struct ops *ops = made_ops(PRECISION_FP32, CPU_BASE, 1);
+    SCOPED(ops_close_at) struct ops *ops = made_ops(PRECISION_FP32, CPU_BASE, 1);
     assert_true(least / 2 > 0);
-    ops->close(ops);
 }
 #endif
 

@@ -8,70 +8,12 @@
 #include "trainer/options.h"
 #include "trainer/recipe/settings.h"
 
-/* A table of one tensor of three numbers. */
-static struct param_chunk chunk = {.offset = 0, .count = 3, .tensor = 0, .decay = true};
-static struct param item = {
-    .name = "weight", .dimensions = 1, .shape = {3, 1}, .count = 3, .trained = 3, .decay = true};
-static const struct params table = {
-    .items = &item, .count = 1, .size = 16, .total = 3, .chunks = &chunk, .chunk_count = 1};
-
 static const struct optimizer *plain(const char *type)
 {
     return &optimizer_type(type)->optimizer;
 }
 
 static const double no_losses[STEP_SUMS];
-
-/* One update of p = (1, -2, 3) by g = (.1, -.2, .4) with rate 1e-3 and decay .01. */
-static void check_update(struct optimizer optimizer, const double expected[3])
-{
-    const double start[3] = {1, -2, 3}, slopes[3] = {0.1, -0.2, 0.4};
-    struct update_work work;
-    struct ops *ops = made_ops(PRECISION_FP64, CPU_BASE, 1);
-    double p[16] = {0}, g[16] = {0}, m[16] = {0}, v[16] = {0};
-    optimizer.weight_decay = 0.01;
-    optimizer_work_init(&work, optimizer.kind, ops, &table);
-    for (int i = 0; i < 3; i++) {
-        p[i] = start[i];
-        g[i] = 8 * slopes[i];
-    }
-    p[3] = 77;
-    optimizer_update(&optimizer, ops, &(struct update_memory){.params = p, .first = m, .second = v, .gradients = g},
-                     &work, &(struct update){1, 1e-3, 0, 8, true, no_losses});
-    for (int i = 0; i < 3; i++)
-        assert_true(fabs(p[i] - expected[i]) < 1e-13);
-    assert_true(p[3] == 77); /* outside every chunk */
-    optimizer_work_release(&work, ops);
-    ops->close(ops);
-    for (int level = (int)cpu_level(); level >= CPU_BASE; level--) {
-        ops = made_ops(PRECISION_FP32, (enum cpu_level)level, 1);
-        float fp[16] = {1, -2, 3}, fg[16] = {0.1f, -0.2f, 0.4f}, fm[16] = {0}, fv[16] = {0};
-        optimizer_work_init(&work, optimizer.kind, ops, &table);
-        optimizer_update(&optimizer, ops,
-                         &(struct update_memory){.params = fp, .first = fm, .second = fv, .gradients = fg}, &work,
-                         &(struct update){1, 1e-3, 0, 1, true, no_losses});
-        for (int i = 0; i < 3; i++)
-            assert_true(fabs((double)fp[i] - expected[i]) < 3e-7);
-        optimizer_work_release(&work, ops);
-        ops->close(ops);
-    }
-}
-
-TEST(one_update_gives_the_golden_numbers)
-{
-    struct optimizer changed = *plain("Adam");
-    check_update(changed, (const double[]){.9989900000999999, -1.99898000005, 2.998970000025});
-    check_update(*plain("FusedAdam"), (const double[]){.9968277323398, -1.9968177273398238, 2.9968077248398295});
-    changed = *plain("Lamb");
-    changed.bias_correction = false;
-    changed.ratio_min = 0.08;
-    changed.ratio_max = 0.5;
-    check_update(changed, (const double[]){.9984138661699, -1.9984088636699118, 2.9984038624199147});
-    changed = *plain("NVLAMB");
-    changed.norm_max = 0;
-    check_update(changed, (const double[]){.9978610095194139, -1.9978398205971515, 2.9978186369693534});
-    check_update(*plain("LANS"), (const double[]){.9978610046451142, -1.9978398215246658, 2.9978186408304732});
-}
 
 /* ---- the golden file (scripts/golden_optim.py) ---- */
 
@@ -297,7 +239,7 @@ static double muon_error(const struct muon_case *c, enum precision precision, en
     struct param_chunk whole = {.count = (int32_t)count, .decay = true};
     const struct params params = {
         .items = &matrix, .count = 1, .size = count, .total = count, .chunks = &whole, .chunk_count = 1};
-    struct ops *ops = made_ops(precision, level, 2);
+    SCOPED(ops_close_at) struct ops *ops = made_ops(precision, level, 2);
     struct update_work work;
     void *flat[4];
     for (int i = 0; i < 4; i++)
@@ -324,7 +266,6 @@ static double muon_error(const struct muon_case *c, enum precision precision, en
     for (int i = 0; i < 4; i++)
         mem_free(flat[i]);
     optimizer_work_release(&work, ops);
-    ops->close(ops);
     return sqrt(off / change);
 }
 
@@ -366,6 +307,7 @@ TEST(bits_do_not_depend_on_threads_or_levels)
         float *p[2 + CPU_LEVELS] = {NULL};
         const int turns = 3 + (int)cpu_level();
         for (int turn = 0; turn < turns; turn++) {
+            SCOPED(ops_close_at)
             struct ops *ops = made_backend(&(struct cpu_options){
                 .precision = PRECISION_FP32,
                 .level = turn < 2 ? cpu_level() : (enum cpu_level)(turn - 2),
@@ -373,6 +315,7 @@ TEST(bits_do_not_depend_on_threads_or_levels)
                 .same_bits = true,
             });
             struct update_work work;
+            SCOPED(mem_free_at)
             float *g = mem_aligned(FLAT * sizeof *g), *m = mem_aligned(FLAT * sizeof *m),
                   *v = mem_aligned(FLAT * sizeof *v);
             p[turn] = mem_aligned(FLAT * sizeof(float));
@@ -387,10 +330,6 @@ TEST(bits_do_not_depend_on_threads_or_levels)
                                  &work, &(struct update){update, 0.01, 1, 1, true, no_losses});
             }
             optimizer_work_release(&work, ops);
-            mem_free(g);
-            mem_free(m);
-            mem_free(v);
-            ops->close(ops);
         }
         for (int turn = 1; turn < turns; turn++) {
             if (memcmp(p[0], p[turn], FLAT * sizeof(float)) != 0)
@@ -481,7 +420,7 @@ static void update_in_parts(const struct optimizer *optimizer, const struct ops 
 TEST(parts_give_the_bits_of_the_whole)
 {
     const struct optimizer_type *type;
-    struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 2);
+    SCOPED(ops_close_at) struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 2);
     for (size_t at = 0; (type = optimizer_type_at(at)); at++) {
         const struct chunk_range *parts = parts_of(&type->optimizer);
         struct update_work work;
@@ -519,7 +458,6 @@ TEST(parts_give_the_bits_of_the_whole)
         for (size_t i = 0; i < sizeof memories / sizeof *memories; i++)
             mem_free(memories[i]);
     }
-    ops->close(ops);
 }
 
 /* ---- the tables ---- */
@@ -534,9 +472,8 @@ static void assert_option(const struct opt_program *program, const char *option,
     if (opts_parse(program, 2, argv, &settings, &parsed, &err) < 0)
         fail_msg("%s: %s", line, err.text);
     assert_int_equal(strcmp(option, "schedule") == 0 ? settings.schedule : settings.optimizer, value);
-    json_t *options = opts_json(program, parsed.verb, &settings);
+    json_auto_t *options = opts_json(program, parsed.verb, &settings);
     assert_string_equal(json_string_value(json_object_get(options, option)), name);
-    json_decref(options);
     opts_release(program, &settings, &parsed);
 }
 
@@ -583,7 +520,7 @@ TEST(norm_is_that_of_all_parameters)
     config.vocabulary = 1000;
     struct params params;
     params_init(&params, &config);
-    float *values = mem_aligned(params.size * sizeof *values);
+    SCOPED(mem_free_at) float *values = mem_aligned(params.size * sizeof *values);
     double sum = 0;
     for (size_t i = 0; i < params.count; i++)
         for (size_t j = 0; j < params.items[i].count; j++) {
@@ -593,7 +530,7 @@ TEST(norm_is_that_of_all_parameters)
         }
     double first = 0;
     for (unsigned threads = 1; threads <= 3; threads++) {
-        struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), threads);
+        SCOPED(ops_close_at) struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), threads);
         struct update_work work;
         optimizer_work_init(&work, OPTIMIZER_ADAM, ops, &params);
         const double norm = record_of(ops, &work, values).norm;
@@ -606,9 +543,7 @@ TEST(norm_is_that_of_all_parameters)
             assert_true(isnan(record.norm) && record.skipped && !record.halted);
         }
         optimizer_work_release(&work, ops);
-        ops->close(ops);
     }
-    mem_free(values);
     params_release(&params);
 }
 
@@ -629,80 +564,6 @@ TEST(clipping_scales_down_only)
     assert_true(fabs(clip_factor(4, 1, 1) - 1 / 4.000001) < 1e-15);
     assert_true(fabs(clip_factor(4, 2, 1024) - 2 / 4.000001 / 1024) < 1e-15);
     assert_true(clip_factor(0, 1, 64) == 1.0 / 64);
-}
-
-/* ---- steps that are not finite ---- */
-
-/* Everything an update may change, and a copy of it. */
-struct held {
-    struct ops *ops;
-    struct update_work work;
-    float *now[4], *before[4]; /* p, m, v, g */
-};
-
-static void held_open(struct held *held, enum optimizer_kind kind, unsigned threads)
-{
-    held->ops = made_ops(PRECISION_FP32, cpu_level(), threads);
-    optimizer_work_init(&held->work, kind, held->ops, &four);
-    for (int i = 0; i < 4; i++) {
-        held->now[i] = mem_aligned(FLAT * sizeof(float));
-        held->before[i] = mem_aligned(FLAT * sizeof(float));
-        for (int j = 0; j < FLAT; j++)
-            held->now[i][j] = (float)((j * 7 + i) % 31) * 0.01f + 0.01f;
-        memcpy(held->before[i], held->now[i], FLAT * sizeof(float));
-    }
-}
-
-static void held_close(struct held *held)
-{
-    for (int i = 0; i < 4; i++) {
-        mem_free(held->now[i]);
-        mem_free(held->before[i]);
-    }
-    optimizer_work_release(&held->work, held->ops);
-    held->ops->close(held->ops);
-}
-
-/* Queues update `number`. Returns whether it changed anything. */
-static bool changes(struct held *held, const struct optimizer *optimizer, uint64_t number, bool halts,
-                    const double *sums)
-{
-    bool changed = false;
-    optimizer_update(
-        optimizer, held->ops,
-        &(struct update_memory){
-            .params = held->now[0], .first = held->now[1], .second = held->now[2], .gradients = held->now[3]},
-        &held->work, &(struct update){number, 0.01, 1, 1, halts, sums});
-    for (int i = 0; i < 3; i++) {
-        changed |= memcmp(held->now[i], held->before[i], FLAT * sizeof(float)) != 0;
-        memcpy(held->before[i], held->now[i], FLAT * sizeof(float));
-    }
-    assert_true(changed == !held->work.record->skipped);
-    return changed;
-}
-
-TEST(non_finite_steps_change_nothing)
-{
-    const double lost[STEP_SUMS] = {1, 2, (double)NAN, 3};
-    const struct optimizer_type *type;
-    for (size_t at = 0; (type = optimizer_type_at(at)); at++) {
-        const struct optimizer *optimizer = &type->optimizer;
-        struct held held;
-        held_open(&held, optimizer->kind, 2);
-        const float kept = held.now[3][64 + PARAM_CHUNK + 2];
-        assert_true(changes(&held, optimizer, 1, true, no_losses));
-        held.now[3][64 + PARAM_CHUNK + 2] = -INFINITY;
-        assert_false(changes(&held, optimizer, 2, false, no_losses)); /* skipped … */
-        held.now[3][64 + PARAM_CHUNK + 2] = kept;
-        assert_true(changes(&held, optimizer, 2, false, no_losses)); /* … only that one */
-        assert_false(changes(&held, optimizer, 3, true, lost));      /* halted … */
-        assert_false(changes(&held, optimizer, 4, true, no_losses));
-        assert_false(changes(&held, optimizer, 5, false, no_losses));
-        assert_true(isfinite(held.work.record->norm) && held.work.record->halted);
-        CALL(held.ops, clear, .memory = held.work.record, .bytes = sizeof *held.work.record);
-        assert_true(changes(&held, optimizer, 3, true, no_losses)); /* … until the record is cleared */
-        held_close(&held);
-    }
 }
 
 /* ---- schedules: cases that are not in the golden file ---- */
