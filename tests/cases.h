@@ -9,6 +9,7 @@
  * Line ends before "---", before the next "===" and at the end of the file do not count. */
 #pragma once
 
+#include "base/scoped.h"
 #include "base/file.h"
 #include "base/str.h"
 
@@ -47,7 +48,7 @@ static inline struct str cases_setting(const struct test_case *each, const char 
  * cases that differ, or -1 if the file cannot be read or holds no case. */
 static int cases_run(const char *path, void (*run)(const struct test_case *each, struct buf *out))
 {
-    struct buf file = {0}, out = {0};
+    SCOPED(buf_release) struct buf file = {0}, out = {0};
     struct error err;
     if (file_read_all(path, 16u << 20, &file, &err) < 0) {
         fprintf(stderr, "%s: %s\n", err.file, err.text);
@@ -94,8 +95,6 @@ static int cases_run(const char *path, void (*run)(const struct test_case *each,
         }
         at = end + 1;
     }
-    buf_release(&file);
-    buf_release(&out);
     return count > 0 ? wrong : -1;
 }
 
@@ -103,7 +102,7 @@ static int cases_run(const char *path, void (*run)(const struct test_case *each,
  * that has the wikitext in a sentence. Returns how many show something else, which it prints. */
 static inline int calls_run(const char *path, void (*run)(struct str page, struct buf *out))
 {
-    struct buf file = {0}, page = {0}, out = {0};
+    SCOPED(buf_release) struct buf file = {0}, page = {0}, out = {0};
     struct error err;
     int wrong = 0;
     if (file_read_all(path, 1u << 20, &file, &err) < 0)
@@ -125,8 +124,5 @@ static inline int calls_run(const char *path, void (*run)(struct str page, struc
         if (!str_equal(buf_str(&out), buf_str(&page)))
             wrong += fprintf(stderr, "%s: %.*s\ngot: %s", path, (int)line.size, line.data, buf_text(&out)) > 0;
     }
-    buf_release(&file);
-    buf_release(&page);
-    buf_release(&out);
     return wrong;
 }

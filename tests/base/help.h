@@ -63,12 +63,11 @@ UNUSED static void directory_remove(const char *name)
     struct path_list list;
     assert_int_equal(path_list(&list, name, &err), 0);
     for (size_t i = 0; i < list.count; i++) {
-        char *path = path_join(name, list.names[i]);
+        SCOPED(mem_free_at) char *path = path_join(name, list.names[i]);
         if (path_is_directory(path))
             directory_remove(path);
         else
             assert_int_equal(path_remove(path, &err), 0);
-        mem_free(path);
     }
     path_list_release(&list);
     assert_int_equal(path_remove(name, &err), 0);

@@ -66,20 +66,18 @@ TEST(other_texts_are_refused_and_not_quoted)
 static int read_file(const char *name, struct error *err)
 {
     struct job_key key = {0};
-    char *path = path_join(directory, name);
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
     const int result = job_key_read(path, &key, err);
     assert_true(result < 0 || key.given);
-    mem_free(path);
     return result < 0 ? (int)err->kind : 0;
 }
 
 static void write_file(const char *name, const char *text, size_t size, mode_t mode)
 {
     struct error err;
-    char *path = path_join(directory, name);
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
     assert_int_equal(file_write_all(path, text, size, &err), 0);
     assert_int_equal(chmod(path, mode), 0);
-    mem_free(path);
 }
 
 TEST(a_file_of_the_owner_alone_is_read)

@@ -44,10 +44,9 @@ TEST(many_values_are_refused)
     static const char *const units[] = {"[],", "{},", "\"\",", "1,"};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         json_error_t why;
-        struct buf text = filled(units[i]);
+        SCOPED(buf_release) struct buf text = filled(units[i]);
         assert_null(parse(buf_str(&text), &why));
         assert_non_null(strstr(why.text, "more values than fit into 8 MB"));
-        buf_release(&text);
     }
 }
 
@@ -61,11 +60,9 @@ TEST(usual_files_are_taken)
     };
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         json_error_t why;
-        struct buf text = filled(units[i]);
-        json_t *value = parse(buf_str(&text), &why);
+        SCOPED(buf_release) struct buf text = filled(units[i]);
+        json_auto_t *value = parse(buf_str(&text), &why);
         assert_non_null(value);
-        json_decref(value);
-        buf_release(&text);
     }
 }
 
@@ -133,7 +130,7 @@ TEST(files_of_other_programs_hold_any_number)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error err = {0};
-        struct buf text = {0};
+        SCOPED(buf_release) struct buf text = {0};
         json_t *object;
         buf_addf(&text, "{\"a\":%s, \"b\" : [true ,%s,{\"c\":\n%s}]}", cases[i].text, cases[i].text, cases[i].text);
         assert_int_equal(read_foreign(buf_text(&text), &object, &err), 0);
@@ -146,7 +143,6 @@ TEST(files_of_other_programs_hold_any_number)
             assert_true(json_number_value(places[at]) == cases[i].value);
         }
         json_decref(object);
-        buf_release(&text);
     }
 }
 
@@ -156,7 +152,7 @@ TEST(strings_are_left_alone)
         "NaN", "-Infinity, 1e999", "99999999999999999999", "a \" NaN, 99999999999999999999", "\\", "end \\\" Infinity"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct error err = {0};
-        struct buf text = {0};
+        SCOPED(buf_release) struct buf text = {0};
         json_t *object;
         buf_add_text(&text, "{");
         buf_add_json(&text, str_of(texts[i]));
@@ -167,7 +163,6 @@ TEST(strings_are_left_alone)
         assert_true(json_is_null(json_object_get(object, texts[i])));
         assert_string_equal(json_string_value(json_object_get(object, "b")), texts[i]);
         json_decref(object);
-        buf_release(&text);
     }
 }
 

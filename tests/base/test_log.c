@@ -47,11 +47,10 @@ TEST(json_lines_are_objects)
     size_t count = 0;
     in_child(talk, &mode, &seen);
     for (char *line = strtok(seen.err, "\n"); line; line = strtok(NULL, "\n"), count++) {
-        json_t *object = json_loads(line, 0, NULL);
+        json_auto_t *object = json_loads(line, 0, NULL);
         assert_non_null(object);
         assert_string_equal(json_string_value(json_object_get(object, "level")), levels[count]);
         assert_string_equal(json_string_value(json_object_get(object, "text")), texts[count]);
-        json_decref(object);
     }
     assert_int_equal(count, 3);
 }

@@ -6,10 +6,10 @@
 
 TEST(memory_is_as_promised)
 {
-    char *nothing = mem_alloc(0);
+    SCOPED(mem_free_at) char *nothing = mem_alloc(0);
     assert_non_null(nothing);
-    uint64_t *cleared = mem_clear(1000, sizeof(*cleared));
-    unsigned char *line = mem_aligned(100);
+    SCOPED(mem_free_at) uint64_t *cleared = mem_clear(1000, sizeof(*cleared));
+    SCOPED(mem_free_at) unsigned char *line = mem_aligned(100);
     assert_int_equal((uintptr_t)line % 64, 0);
     for (size_t i = 0; i < 1000; i++)
         assert_true(cleared[i] == 0);
@@ -17,26 +17,20 @@ TEST(memory_is_as_promised)
         assert_int_equal(line[i], 0);
     const size_t large = ((size_t)2 << 20) + 5; /* large enough for huge pages */
     for (unsigned turn = 0; turn < 3; turn++) { /* later turns may get memory that was used before */
-        unsigned char *bytes = mem_aligned(large);
+        SCOPED(mem_free_at) unsigned char *bytes = mem_aligned(large);
         assert_int_equal((uintptr_t)bytes % 64, 0);
         for (size_t i = 0; i < large; i++)
             assert_true(bytes[i] == 0);
         memset(bytes, 1, large);
-        mem_free(bytes);
     }
     char *text = mem_copy_text("abc");
     text = mem_grow(text, 1000, 1);
     assert_string_equal(text, "abc");
-    char *none = mem_grow(NULL, 0, 8);
+    SCOPED(mem_free_at) char *none = mem_grow(NULL, 0, 8);
     assert_non_null(none);
-    char *array = mem_array(10, 10);
+    SCOPED(mem_free_at) char *array = mem_array(10, 10);
     memset(array, 1, 100);
-    mem_free(array);
-    mem_free(none);
     mem_free(text);
-    mem_free(line);
-    mem_free(cleared);
-    mem_free(nothing);
     mem_free(NULL);
 }
 
@@ -92,9 +86,8 @@ TEST(the_nth_allocation_can_be_made_to_fail)
 TEST(the_peak_is_in_bytes)
 {
     const size_t bytes = 32 << 20;
-    char *block = mem_alloc(bytes);
+    SCOPED(mem_free_at) char *block = mem_alloc(bytes);
     memset(block, 1, bytes);
     assert_true(mem_peak_bytes() > bytes);
     assert_true(mem_peak_bytes() < (uint64_t)1 << 40);
-    mem_free(block);
 }

@@ -35,168 +35,46 @@ static struct opt_choice shape(size_t i)
     return i < COUNT(shapes) ? shapes[i] : (struct opt_choice){0};
 }
 
+#define OPTION(its_name, kind, at, ...)                                                                                \
+    {                                                                                                                  \
+        .name = its_name, .scope = SCOPE_PROCESS, .type = OPT_##kind, .field = FIELD(at), __VA_ARGS__                  \
+    }
+
 static const struct opt_row rows[] = {
-    {.name = "wiki",
-     .scope = SCOPE_PROCESS,
-     .type = OPT_PATHS,
-     .field = FIELD(wiki),
-     .value = "FILE",
-     .verbs = " build ",
-     .help = "a dump"},
-    {.name = "text",
-     .scope = SCOPE_PROCESS,
-     .type = OPT_PATHS,
-     .field = FIELD(text),
-     .value = "FILE",
-     .verbs = " build ",
-     .help = "plain text"},
-    {.name = "out",
-     .scope = SCOPE_PROCESS,
-     .letter = 'o',
-     .type = OPT_TEXT,
-     .field = FIELD(out),
-     .value = "DIR",
-     .help = "where the result goes",
-     .default_help = "the first input's name without its extensions, in the current directory"},
-    {.name = "lang",
-     .scope = SCOPE_PROCESS,
-     .type = OPT_TEXT,
-     .field = FIELD(lang),
-     .value = "CODE",
-     .default_text = "en",
-     .help = "language"},
-    {.name = "threads",
-     .scope = SCOPE_PROCESS,
-     .type = OPT_COUNT,
-     .field = FIELD(threads),
-     .value = "N",
-     .min = 1,
-     .max = 1024,
-     .default_help = "all cores",
-     .help = "computing threads in all"},
-    {.name = "limit",
-     .scope = SCOPE_PROCESS,
-     .type = OPT_COUNT,
-     .field = FIELD(limit),
-     .value = "N",
-     .verbs = " build ",
-     .help = "stop after N pages"},
-    {.name = "memory",
-     .scope = SCOPE_PROCESS,
-     .type = OPT_SIZE,
-     .field = FIELD(memory),
-     .value = "SIZE",
-     .default_text = "1G",
-     .min = 1 << 20,
-     .help =
-         "bound on resident memory; never changes a byte of what is written, and too little is refused by the plan"},
-    {.name = "every",
-     .scope = SCOPE_PROCESS,
-     .type = OPT_DURATION,
-     .field = FIELD(every),
-     .value = "TIME",
-     .default_text = "30m",
-     .help = "often"},
-    {.name = "mask-prob",
-     .scope = SCOPE_PROCESS,
-     .type = OPT_MILLIONTHS,
-     .field = FIELD(mask),
-     .value = "P",
-     .default_text = "0.15",
-     .help = "share"},
-    {.name = "lr",
-     .scope = SCOPE_PROCESS,
-     .type = OPT_REAL,
-     .field = FIELD(lr),
-     .value = "X",
-     .default_text = "1e-4",
-     .real_min = -1,
-     .real_max = 10,
-     .help = "learning rate"},
-    {.name = "cased", .scope = SCOPE_PROCESS, .type = OPT_FLAG, .field = FIELD(cased), .help = "keep case"},
-    {.name = "quiet",
-     .scope = SCOPE_PROCESS,
-     .letter = 'q',
-     .type = OPT_FLAG,
-     .field = FIELD(quiet),
-     .help = "say less"},
-    {.name = "json", .scope = SCOPE_PROCESS, .type = OPT_FLAG, .field = FIELD(json), .help = "facts as JSON"},
-    {.name = "pairs",
-     .scope = SCOPE_PROCESS,
-     .type = OPT_CHOICE,
-     .field = FIELD(pairs),
-     .choices = "nsp|none",
-     .default_text = "nsp",
-     .help = "pairs"},
-    {.name = "keep",
-     .scope = SCOPE_PROCESS,
-     .type = OPT_SET,
-     .field = FIELD(keep),
-     .choices = "headings|lists|pre",
-     .value = "LIST",
-     .default_text = "lists",
-     .verbs = " build ",
-     .help = "what is kept"},
-    {.name = "keep",
-     .scope = SCOPE_PROCESS,
-     .type = OPT_SET,
-     .field = FIELD(keep),
-     .choices = "headings|lists|pre",
-     .value = "LIST",
-     .default_text = "headings,pre",
-     .verbs = " extract ",
-     .help = "what is kept"},
-    {.name = "format",
-     .scope = SCOPE_PROCESS,
-     .type = OPT_CHOICE,
-     .field = FIELD(format),
-     .choices = "jsonl|sentences",
-     .default_text = "sentences",
-     .verbs = " extract ",
-     .help = "how it is printed"},
-    {.name = "shape",
-     .scope = SCOPE_PROCESS,
-     .type = OPT_CHOICE,
-     .field = FIELD(shape),
-     .choice = shape,
-     .default_text = "ball",
-     .verbs = " extract ",
-     .help = "its form."},
-    {.name = "batch",
-     .scope = SCOPE_PROCESS,
-     .type = OPT_COUNT,
-     .ramp = true,
-     .field = FIELD(batch),
-     .value = "N|A:B",
-     .default_text = "256",
-     .min = 1,
-     .max = 1000,
-     .verbs = " extract ",
-     .help = "how many"},
-    {.name = "share",
-     .scope = SCOPE_PROCESS,
-     .type = OPT_MILLIONTHS,
-     .ramp = true,
-     .field = FIELD(share),
-     .value = "P|P:Q",
-     .verbs = " extract ",
-     .help = "how much"},
-    {.name = "seq",
-     .scope = SCOPE_PROCESS,
-     .type = OPT_NUMBERS,
-     .field = FIELD(seq),
-     .value = "LIST",
-     .default_text = "128,512",
-     .min = 16,
-     .max = 4096,
-     .help = "sequence lengths"},
-    {.name = "save-every",
-     .scope = SCOPE_PROCESS,
-     .type = OPT_COUNT_OR_TIME,
-     .field = FIELD(save),
-     .value = "N|DURATION",
-     .default_text = "30m",
-     .help = "how often -- .dot 'quote \\ backslash"},
+    OPTION("wiki", PATHS, wiki, .value = "FILE", .verbs = " build ", .help = "a dump"),
+    OPTION("text", PATHS, text, .value = "FILE", .verbs = " build ", .help = "plain text"),
+    OPTION("out", TEXT, out, .letter = 'o', .value = "DIR", .help = "where the result goes",
+           .default_help = "the first input's name without its extensions, in the current directory"),
+    OPTION("lang", TEXT, lang, .value = "CODE", .default_text = "en", .help = "language"),
+    OPTION("threads", COUNT, threads, .value = "N", .min = 1, .max = 1024, .default_help = "all cores",
+           .help = "computing threads in all"),
+    OPTION("limit", COUNT, limit, .value = "N", .verbs = " build ", .help = "stop after N pages"),
+    OPTION(
+        "memory", SIZE, memory, .value = "SIZE", .default_text = "1G", .min = 1 << 20,
+        .help =
+            "bound on resident memory; never changes a byte of what is written, and too little is refused by the plan"),
+    OPTION("every", DURATION, every, .value = "TIME", .default_text = "30m", .help = "often"),
+    OPTION("mask-prob", MILLIONTHS, mask, .value = "P", .default_text = "0.15", .help = "share"),
+    OPTION("lr", REAL, lr, .value = "X", .default_text = "1e-4", .real_min = -1, .real_max = 10,
+           .help = "learning rate"),
+    OPTION("cased", FLAG, cased, .help = "keep case"),
+    OPTION("quiet", FLAG, quiet, .letter = 'q', .help = "say less"),
+    OPTION("json", FLAG, json, .help = "facts as JSON"),
+    OPTION("pairs", CHOICE, pairs, .choices = "nsp|none", .default_text = "nsp", .help = "pairs"),
+    OPTION("keep", SET, keep, .choices = "headings|lists|pre", .value = "LIST", .default_text = "lists",
+           .verbs = " build ", .help = "what is kept"),
+    OPTION("keep", SET, keep, .choices = "headings|lists|pre", .value = "LIST", .default_text = "headings,pre",
+           .verbs = " extract ", .help = "what is kept"),
+    OPTION("format", CHOICE, format, .choices = "jsonl|sentences", .default_text = "sentences", .verbs = " extract ",
+           .help = "how it is printed"),
+    OPTION("shape", CHOICE, shape, .choice = shape, .default_text = "ball", .verbs = " extract ", .help = "its form."),
+    OPTION("batch", COUNT, batch, .ramp = true, .value = "N|A:B", .default_text = "256", .min = 1, .max = 1000,
+           .verbs = " extract ", .help = "how many"),
+    OPTION("share", MILLIONTHS, share, .ramp = true, .value = "P|P:Q", .verbs = " extract ", .help = "how much"),
+    OPTION("seq", NUMBERS, seq, .value = "LIST", .default_text = "128,512", .min = 16, .max = 4096,
+           .help = "sequence lengths"),
+    OPTION("save-every", COUNT_OR_TIME, save, .value = "N|DURATION", .default_text = "30m",
+           .help = "how often -- .dot 'quote \\ backslash"),
     {.name = NULL},
 };
 
@@ -460,10 +338,9 @@ TEST(values_are_taken_up_to_their_bounds)
             if ((run.code == 0) == outside)
                 fail_msg("%s: %s", line, run.code == 0 ? "is taken" : run.err.text);
             if (run.code == 0) {
-                json_t *options = opts_json(&program, run.result.verb, &run.settings);
+                json_auto_t *options = opts_json(&program, run.result.verb, &run.settings);
                 const char *text = json_string_value(json_object_get(options, cases[i].option));
                 assert_true(strtod(text, NULL) == strtod(typed, NULL));
-                json_decref(options);
                 release(&run);
             }
         }
@@ -530,10 +407,9 @@ TEST(a_ramp_is_one_number_or_two)
     struct run run;
     for (size_t i = 0; i < COUNT(cases); i++) {
         parse_well(&run, cases[i].line);
-        json_t *options = opts_json(&program, run.result.verb, &run.settings);
+        json_auto_t *options = opts_json(&program, run.result.verb, &run.settings);
         assert_string_equal(json_string_value(json_object_get(options, "batch")), cases[i].batch);
         assert_string_equal(json_string_value(json_object_get(options, "share")), cases[i].share);
-        json_decref(options);
         release(&run);
     }
     parse_well(&run, "extract --batch 64:256 --share .3:0.15 x");
@@ -668,11 +544,9 @@ TEST(json_is_known_before_parsing)
 
 static void expect_json(struct run *run, const char *expected)
 {
-    json_t *options = opts_json(&program, run->result.verb, &run->settings);
-    char *text = json_dumps(options, JSON_COMPACT);
+    json_auto_t *options = opts_json(&program, run->result.verb, &run->settings);
+    SCOPED(mem_free_at) char *text = json_dumps(options, JSON_COMPACT);
     assert_string_equal(text, expected);
-    mem_free(text);
-    json_decref(options);
     release(run);
 }
 
@@ -691,11 +565,10 @@ TEST(any_name_is_recorded)
 {
     struct run run;
     parse_well(&run, "verify --out a=b\nlr=9\"\\ --lang \xFFx\xC3");
-    json_t *options = opts_json(&program, run.result.verb, &run.settings);
+    json_auto_t *options = opts_json(&program, run.result.verb, &run.settings);
     assert_string_equal(json_string_value(json_object_get(options, "out")), "a=b\nlr=9\"\\");
     assert_string_equal(json_string_value(json_object_get(options, "lang")), "?x?");
     assert_string_equal(json_string_value(json_object_get(options, "lr")), "0.0001");
-    json_decref(options);
     release(&run);
 }
 
@@ -871,14 +744,13 @@ static void expect_completion(struct buf *script, const char *line, const char *
                               const char *expected)
 {
     char said[4000];
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     buf_add_str(&text, buf_str(script));
     buf_addf(&text, "\nCOMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _prog prog '%s' '%s'\n", line, word,
              before);
     buf_add_text(&text, "echo \"${COMPREPLY[@]}\"\n");
     assert_int_equal(judge("bash -u", &text, said, sizeof(said)), 0);
     assert_string_equal(said, expected);
-    buf_release(&text);
 }
 
 TEST(the_completion_completes)
@@ -928,14 +800,12 @@ static const char *by_json(struct run *run, const char *option, const char *json
     const struct opt_row *row = rows;
     while (strcmp(row->name, option) != 0)
         row++;
-    json_t *value = json_loads(json, JSON_DECODE_ANY, NULL);
+    json_auto_t *value = json_loads(json, JSON_DECODE_ANY, NULL);
     assert_non_null(value);
     if (opts_set_json(row, value, &run->settings, text)) {
-        json_t *options = opts_json(&program, &verbs[1], &run->settings);
+        json_auto_t *options = opts_json(&program, &verbs[1], &run->settings);
         snprintf(text, sizeof text, "%s", json_string_value(json_object_get(options, option)));
-        json_decref(options);
     }
-    json_decref(value);
     return text;
 }
 

@@ -24,7 +24,7 @@ TEST(a_shell_reads_the_words_back)
         "plain-1.5_/+,:@%=", "",         "two words",   "it's", "$(x) `y` \"z\" \\ *", "caf\xC3\xA9",
         "a\nb\t'\\c\033",    "\xFF\xC3", "\xE2\x80\xAE"};
     for (size_t i = 0; i < COUNT(words); i++) {
-        struct buf command = {0};
+        SCOPED(buf_release) struct buf command = {0};
         char back[64] = "";
         buf_add_text(&command, "printf %s");
         command_add(&command, words[i]);
@@ -35,11 +35,9 @@ TEST(a_shell_reads_the_words_back)
         back[fread(back, 1, sizeof back - 1, shell)] = '\0';
         assert_int_equal(pclose(shell), 0);
         assert_string_equal(back, words[i]);
-        buf_release(&command);
     }
-    char *command = command_text("dsdata show %s %s", "enwiki", "my wiki");
+    SCOPED(mem_free_at) char *command = command_text("dsdata show %s %s", "enwiki", "my wiki");
     assert_string_equal(command, "dsdata show enwiki 'my wiki'");
-    mem_free(command);
 }
 
 TEST(names_in_hints_are_words_of_the_shell)
@@ -58,12 +56,11 @@ TEST(names_in_hints_are_words_of_the_shell)
 
 TEST(values_cannot_become_options)
 {
-    struct buf command = {0};
+    SCOPED(buf_release) struct buf command = {0};
     command_option(&command, "text-key", "-k");
     command_option(&command, "id-key", "my id");
     command_option(&command, "cased", NULL);
     command_path(&command, "-");
     command_path(&command, "--out");
     assert_string_equal(buf_text(&command), "--text-key=-k --id-key 'my id' --cased - ./--out");
-    buf_release(&command);
 }

@@ -9,9 +9,8 @@
 
 static void expect_join(const char *a, const char *b, const char *joined)
 {
-    char *path = path_join(a, b);
+    SCOPED(mem_free_at) char *path = path_join(a, b);
     assert_string_equal(path, joined);
-    mem_free(path);
 }
 
 TEST(names_join_with_one_slash)
@@ -24,9 +23,8 @@ TEST(names_join_with_one_slash)
 
 static void expect_parent(const char *path, const char *parent)
 {
-    char *found = path_parent(path);
+    SCOPED(mem_free_at) char *found = path_parent(path);
     assert_string_equal(found, parent);
-    mem_free(found);
 }
 
 TEST(a_parent_is_the_name_before_the_last)
@@ -44,7 +42,8 @@ TEST(directories_are_made_with_parents_and_listed)
 {
     struct error err;
     struct path_list list;
-    char *deep = path_join(directory, "x/y//z/");
+    SCOPED(mem_free_at) char *deep = path_join(directory, "x/y//z/");
+    SCOPED(mem_free_at)
     char *x = path_join(directory, "x"), *file = path_join(directory, "x/file"), *under = path_join(file, "no/more");
     assert_int_equal(path_make_directory(deep, &err), 0);
     assert_int_equal(path_make_directory(deep, &err), 0);
@@ -68,36 +67,31 @@ TEST(directories_are_made_with_parents_and_listed)
     assert_int_equal(path_remove(deep, &err), 0);
     assert_false(path_exists(deep));
     assert_int_equal(path_remove(deep, &err), 0);
-    mem_free(deep);
-    mem_free(x);
-    mem_free(file);
-    mem_free(under);
 }
 
 TEST(many_names_come_sorted)
 {
     struct error err;
     struct path_list list;
-    char *many = path_join(directory, "many");
+    SCOPED(mem_free_at) char *many = path_join(directory, "many");
     assert_int_equal(path_make_directory(many, &err), 0);
     for (int i = 99; i >= 0; i--) {
         char name[16];
         snprintf(name, sizeof(name), "n%02d", i * 37 % 100);
-        char *path = path_join(many, name);
+        SCOPED(mem_free_at) char *path = path_join(many, name);
         fclose(fopen(path, "w"));
-        mem_free(path);
     }
     assert_int_equal(path_list(&list, many, &err), 0);
     assert_int_equal(list.count, 100);
     for (size_t i = 1; i < 100; i++)
         assert_true(strcmp(list.names[i - 1], list.names[i]) < 0);
     path_list_release(&list);
-    mem_free(many);
 }
 
 TEST(a_rename_moves)
 {
     struct error err;
+    SCOPED(mem_free_at)
     char *from = path_join(directory, "from"), *sub = path_join(directory, "sub"), *to = path_join(sub, "to");
     assert_int_equal(file_write_all(from, "1", 1, &err), 0);
     assert_int_equal(path_rename(from, to, &err), -1);
@@ -107,14 +101,12 @@ TEST(a_rename_moves)
     assert_int_equal(path_rename(from, to, &err), 0);
     assert_int_equal(file_calls(FILE_CHANGES), before + 3); /* rename, and the sync of both directories */
     assert_true(path_exists(to) && !path_exists(from));
-    mem_free(from);
-    mem_free(sub);
-    mem_free(to);
 }
 
 TEST(path_kind_does_not_follow_links)
 {
     struct error err;
+    SCOPED(mem_free_at)
     char *folder = path_join(directory, "kinds"), *file = path_join(folder, "file"), *link = path_join(folder, "link");
     assert_int_equal(path_kind(folder), PATH_ABSENT);
     assert_int_equal(path_make_directory(folder, &err), 0);
@@ -133,9 +125,6 @@ TEST(path_kind_does_not_follow_links)
     assert_int_equal(path_remove_empty(folder, &err), 0);
     assert_int_equal(path_remove_empty(folder, &err), 0);
     assert_false(path_exists(folder));
-    mem_free(folder);
-    mem_free(file);
-    mem_free(link);
 }
 
 TEST(free_space_of_a_path_to_come)
@@ -216,7 +205,7 @@ static void contend(const char *inside)
 
 TEST(a_lock_taken_repeatedly_excludes_others)
 {
-    char *inside = path_join(directory, "inside");
+    SCOPED(mem_free_at) char *inside = path_join(directory, "inside");
     pid_t pids[3];
     for (size_t i = 0; i < COUNT(pids); i++) {
         pids[i] = fork();
@@ -229,7 +218,6 @@ TEST(a_lock_taken_repeatedly_excludes_others)
         assert_true(WIFEXITED(status));
         assert_int_equal(WEXITSTATUS(status), 0);
     }
-    mem_free(inside);
 }
 
 /* Starts a process that enters a job and holds bytes of its lock until it is killed. */

@@ -59,7 +59,7 @@ TEST(a_saved_sum_continues)
     sha256_add(&whole, bytes, sizeof bytes);
     sha256_text(&whole, wanted);
     for (size_t cut = 0; cut <= sizeof bytes; cut++) {
-        struct buf saved = {0};
+        SCOPED(buf_release) struct buf saved = {0};
         struct sha256 sha = sha256_begin();
         sha256_add(&sha, bytes, cut);
         sha256_save(&sha, &saved);
@@ -69,7 +69,6 @@ TEST(a_saved_sum_continues)
         assert_false(sha256_load(&loaded, cut + 1, buf_str(&saved)));
         saved.data[saved.size - 1] = 'x';
         assert_false(sha256_load(&loaded, cut, buf_str(&saved)));
-        buf_release(&saved);
     }
 }
 

@@ -75,13 +75,12 @@ TEST(buffers_grow)
 
 TEST(json_strings_escape_what_they_must)
 {
-    struct buf buf = {0};
+    SCOPED(buf_release) struct buf buf = {0};
     buf_add_json(&buf, STR("a\"b\\c/\n\x1f\x7f\xc3\xa9"));
     assert_true(str_equal(buf_str(&buf), STR("\"a\\\"b\\\\c/\\n\\u001F\x7f\xc3\xa9\"")));
     buf_reset(&buf);
     buf_add_json(&buf, STR(""));
     assert_true(str_equal(buf_str(&buf), STR("\"\"")));
-    buf_release(&buf);
 }
 
 /* jansson is the reference: each byte at each place of a block, and none. */
@@ -90,17 +89,15 @@ TEST(json_strings_are_those_of_jansson)
     for (size_t at = 0; at < 100; at += 3)
         for (unsigned char byte = 1; byte < 0x80; byte++) {
             char text[100];
-            struct buf buf = {0};
+            SCOPED(buf_release) struct buf buf = {0};
             memset(text, 'x', sizeof text);
             text[at] = (char)byte;
             text[sizeof text - 1] = text[at / 2] = '\n';
             buf_add_json(&buf, (struct str){text, sizeof text});
-            json_t *string = json_stringn(text, sizeof text);
+            json_auto_t *string = json_stringn(text, sizeof text);
             char *expected = json_dumps(string, JSON_ENCODE_ANY);
             assert_string_equal(buf_text(&buf), expected);
             free(expected);
-            json_decref(string);
-            buf_release(&buf);
         }
 }
 

@@ -134,14 +134,12 @@ TEST(replace_writes_one_mark_for_each_part)
         {STR("\xE2\x82\xC3\xA9"), "?\xC3\xA9"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct buf out = {0}, expected = {0};
+        SCOPED(buf_release) struct buf out = {0}, expected = {0};
         for (const char *at = cases[i].to; *at; at++)
             buf_add(&expected, *at == '?' ? "\xEF\xBF\xBD" : at, *at == '?' ? 3 : 1);
         buf_add_byte(&out, '<');
         utf8_replace(cases[i].from, &out);
         assert_true(str_equal((struct str){out.data + 1, out.size - 1}, buf_str(&expected)));
-        buf_release(&out);
-        buf_release(&expected);
     }
 }
 

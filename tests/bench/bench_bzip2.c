@@ -110,8 +110,8 @@ int main(int argc, char **argv)
     }
     const int runs = argc > 2 ? atoi(argv[2]) : 5;
     const enum vector_level most = vector_level();
-    struct buf file = read_file(argv[1]), text = {0}, expected = {0};
-    struct block_space *space = block_space_new();
+    SCOPED(buf_release) struct buf file = read_file(argv[1]), text = {0}, expected = {0};
+    SCOPED(mem_free_at) struct block_space *space = block_space_new();
     size_t count = 0;
     for (uint64_t bit = 0; count < BLOCKS_MAX; bit++) {
         bit = bzip2_find((const uint8_t *)file.data, file.size, bit, UINT64_MAX);
@@ -152,9 +152,5 @@ int main(int argc, char **argv)
         }
         printf("\n");
     }
-    mem_free(space);
-    buf_release(&file);
-    buf_release(&text);
-    buf_release(&expected);
     return 0;
 }

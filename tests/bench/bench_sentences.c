@@ -25,10 +25,9 @@ static void read_text(struct buf *text)
     char *line = NULL;
     size_t capacity = 0;
     for (ssize_t size; (size = getline(&line, &capacity, stdin)) > 0;) {
-        json_t *object = json_loadb(line, (size_t)size, 0, NULL);
+        json_auto_t *object = json_loadb(line, (size_t)size, 0, NULL);
         const char *inside = json_string_value(json_object_get(object, "text"));
         buf_add_text(text, inside ? inside : line);
-        json_decref(object);
     }
     free(line);
     const size_t once = text->size;
@@ -71,8 +70,8 @@ static size_t hop(const struct buf *text)
 int main(int argc, char **argv)
 {
     const struct language *language = language_find(str_of(argc > 1 ? argv[1] : "en"));
-    struct buf text = {0};
-    struct sentences sentences = {0};
+    SCOPED(buf_release) struct buf text = {0};
+    SCOPED(sentences_release) struct sentences sentences = {0};
     read_text(&text);
     double best_split = 1e9, best_hop = 1e9;
     size_t count = 0, stops = 0;
@@ -89,7 +88,5 @@ int main(int argc, char **argv)
     printf("%.1f MB (%s), %zu sentences of %.0f bytes, %zu full stops\n", megabytes, language->code, count,
            (double)text.size / (double)(count ? count : 1), stops);
     printf("sentences_split %5.0f MB/s\nmemchr '.'      %5.0f MB/s\n", megabytes / best_split, megabytes / best_hop);
-    sentences_release(&sentences);
-    buf_release(&text);
     return 0;
 }

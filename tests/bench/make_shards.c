@@ -72,8 +72,8 @@ static int write_shard(const struct wish *wish, const char *path, const struct s
                        uint64_t *hash, struct error *err)
 {
     const struct shard_layout layout = shard_layout_make(header->seq, header->predictions, header->vocab_size);
-    struct sample sample = sample_make(&layout);
-    uint8_t *record = mem_alloc(layout.record_bytes);
+    SCOPED(sample_release) struct sample sample = sample_make(&layout);
+    SCOPED(mem_free_at) uint8_t *record = mem_alloc(layout.record_bytes);
     struct shard_writer writer = WRITER_CLOSED;
     int result = writer_open(&writer, path, header, err);
     for (uint64_t i = 0; i < header->record_count && result == 0; i++) {
@@ -84,23 +84,19 @@ static int write_shard(const struct wish *wish, const char *path, const struct s
     if (result == 0)
         result = writer_commit(&writer, hash, NULL, err);
     writer_close(&writer);
-    mem_free(record);
-    sample_release(&sample);
     return result;
 }
 
 static int write_vocabulary(const struct wish *wish, struct manifest *manifest, struct error *err)
 {
-    struct buf text = {0};
-    char *path = path_join(wish->directory, VOCAB_NAME);
+    SCOPED(buf_release) struct buf text = {0};
+    SCOPED(mem_free_at) char *path = path_join(wish->directory, VOCAB_NAME);
     buf_add_text(&text, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n");
     for (uint32_t i = WORDS; i < wish->vocabulary; i++)
         buf_addf(&text, "w%" PRIu32 "\n", i);
     manifest->vocab_bytes = text.size;
     manifest->vocab_hash = hash64(text.data, text.size);
     const int result = file_write_all(path, text.data, text.size, err);
-    buf_release(&text);
-    mem_free(path);
     return result;
 }
 
@@ -148,7 +144,7 @@ static int make(const struct wish *wish, struct error *err)
     };
     char name[32];
     snprintf(name, sizeof name, "seq%" PRIu32, wish->seq);
-    char *folder = path_join(wish->directory, name);
+    SCOPED(mem_free_at) char *folder = path_join(wish->directory, name);
     manifest_add_source(&manifest, (struct manifest_source){0});
     add_set(wish, &manifest, SPLIT_TRAIN, wish->samples);
     add_set(wish, &manifest, SPLIT_VALID, 0);
@@ -161,7 +157,6 @@ static int make(const struct wish *wish, struct error *err)
         result = write_sets(wish, &manifest, err);
     if (result == 0)
         result = manifest_write(&manifest, wish->directory, err);
-    mem_free(folder);
     manifest_release(&manifest);
     return result;
 }

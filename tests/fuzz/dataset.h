@@ -33,9 +33,9 @@ static void write_shard(const struct manifest *manifest, struct manifest_length 
     char name[SHARD_NAME_BYTES];
     manifest_shard_header(manifest, length, 0, &header);
     const struct shard_layout layout = shard_layout_make(header.seq, header.predictions, header.vocab_size);
-    struct sample sample = sample_make(&layout);
-    uint8_t *record = mem_alloc(layout.record_bytes);
-    char *path = path_join(fuzz_directory(), manifest_shard_name(length, 0, name));
+    SCOPED(sample_release) struct sample sample = sample_make(&layout);
+    SCOPED(mem_free_at) uint8_t *record = mem_alloc(layout.record_bytes);
+    SCOPED(mem_free_at) char *path = path_join(fuzz_directory(), manifest_shard_name(length, 0, name));
     must(writer_open(&writer, path, &header, &err), &err);
     for (uint32_t i = 0; i < SAMPLES; i++) {
         sample.length = SEQ - i;
@@ -51,9 +51,6 @@ static void write_shard(const struct manifest *manifest, struct manifest_length 
         must(writer_add(&writer, record, layout.record_bytes, &err), &err);
     }
     must(writer_commit(&writer, &length->hashes[0], NULL, &err), &err);
-    mem_free(path);
-    mem_free(record);
-    sample_release(&sample);
 }
 
 /* Adds the lengths to the manifest and writes all but build.json. */

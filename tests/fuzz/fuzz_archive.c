@@ -26,7 +26,7 @@ static bool read_whole(struct members *members, uint64_t number, size_t step, ui
                        struct error *err)
 {
     static char part[1 << 16];
-    struct buf content = {0};
+    SCOPED(buf_release) struct buf content = {0};
     int64_t got = (int64_t)step;
     while (got == (int64_t)step && content.size < BYTES_MAX) {
         got = members_read(members, number, "member", part, step, content.size, err);
@@ -35,7 +35,6 @@ static bool read_whole(struct members *members, uint64_t number, size_t step, ui
     }
     *hash = content.size ? hash64(content.data, content.size) : 0;
     *bytes = content.size;
-    buf_release(&content);
     return got >= 0 && *bytes < BYTES_MAX;
 }
 

@@ -20,7 +20,7 @@ static size_t count_letters(struct str text)
 
 static void check_text(const struct article_options *options, const struct article *article)
 {
-    struct sentences sentences = {0};
+    SCOPED(sentences_release) struct sentences sentences = {0};
     size_t letters = 0;
     assert(utf8_valid(article->text));
     assert(article->text.size == 0 || article->text.data[article->text.size - 1] == '\n');
@@ -30,7 +30,6 @@ static void check_text(const struct article_options *options, const struct artic
         letters += count_letters(sentences.items[i]);
     }
     assert(letters == count_letters(article->text));
-    sentences_release(&sentences);
 }
 
 int fuzz_input(const uint8_t *data, size_t size)

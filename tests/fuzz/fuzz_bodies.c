@@ -13,7 +13,7 @@
 static size_t read_all(struct dictionary *dictionary, const uint8_t *data, size_t size, struct buf *first)
 {
     struct body_reader reader = {0};
-    struct buf text = {0}, page = {0};
+    SCOPED(buf_release) struct buf text = {0}, page = {0};
     size_t count = 0;
     while (size > 0 && count < 64) {
         char canonical[NAME_BYTES_MAX];
@@ -36,8 +36,6 @@ static size_t read_all(struct dictionary *dictionary, const uint8_t *data, size_
         count++;
     }
     body_reader_release(&reader);
-    buf_release(&text);
-    buf_release(&page);
     return count;
 }
 
@@ -48,17 +46,16 @@ static void read_page(const struct templates *templates, struct str text)
     const struct page page = {.title = STR("Page"), .timestamp = STR("2026-02-03T04:05:06Z"), .text = text};
     const uint64_t most = EXPAND_BYTES_MAX(text.size);
     struct wikitext_facts facts;
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     wikitext_read(wikitext, &page, &out, &facts);
     assert(out.size <= 2 * most);
     assert(facts.steps <= 40 * most);
-    buf_release(&out);
     wikitext_close(wikitext);
 }
 
 int fuzz_input(const uint8_t *data, size_t size)
 {
-    struct buf first = {0}, second = {0}, page = {0}, again = {0};
+    SCOPED(buf_release) struct buf first = {0}, second = {0}, page = {0}, again = {0};
     struct templates *templates;
     struct error err = {0};
     char hash[17];
@@ -79,9 +76,5 @@ int fuzz_input(const uint8_t *data, size_t size)
     if (page.size > 0)
         read_page(templates, buf_str(&page));
     templates_free(templates);
-    buf_release(&page);
-    buf_release(&again);
-    buf_release(&first);
-    buf_release(&second);
     return 0;
 }

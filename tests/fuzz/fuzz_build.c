@@ -18,7 +18,7 @@ static struct opt_program program;
 
 static void make_dataset(void)
 {
-    struct manifest m = MANIFEST_PLAIN;
+    SCOPED(manifest_release) struct manifest m = MANIFEST_PLAIN;
     fuzz_hush();
     log_open("fuzz", LOG_QUIET, false);
     program = dsdata_program();
@@ -27,7 +27,6 @@ static void make_dataset(void)
     manifest_add_source(&m, (struct manifest_source){.bytes = 7, .hash = 8});
     m.unknown = (struct manifest_unknown){.count = 100, .bytes = 10000, .characters = 9000};
     dataset_write(&m, STR(SPECIAL_PIECES));
-    manifest_release(&m);
 }
 
 static void check_show(const char *json)
@@ -73,13 +72,13 @@ static void check_look(const json_t *identity, bool same)
 
 int fuzz_input(const uint8_t *data, size_t size)
 {
-    struct buf page = {0};
+    SCOPED(buf_release) struct buf page = {0};
     struct error err = {0};
     if (!program.name)
         make_dataset();
     fuzz_named_file(BUILD_NAME, as_str(data, size));
     json_t *build = build_memory(fuzz_directory()), *identity = json_object_get(build, "identity");
-    json_t *other = json_pack("{s[] so s{ss}}", "inputs", "vocabulary", json_null(), "recipe", "lang", "en");
+    json_auto_t *other = json_pack("{s[] so s{ss}}", "inputs", "vocabulary", json_null(), "recipe", "lang", "en");
     check_show(NULL);
     check_show("--json");
     check_facts(build);
@@ -88,8 +87,6 @@ int fuzz_input(const uint8_t *data, size_t size)
         check_look(identity, true);
     must(corpus_report_make(&page, fuzz_directory(), &err), &err);
     check_page(buf_str(&page));
-    json_decref(other);
     json_decref(build);
-    buf_release(&page);
     return 0;
 }

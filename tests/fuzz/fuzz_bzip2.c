@@ -31,7 +31,7 @@ static void check_find(const uint8_t *bytes, size_t size)
 
 static void check_block(const uint8_t *bytes, size_t size, uint64_t bit, uint32_t level)
 {
-    struct buf ours = {0}, theirs = {0};
+    SCOPED(buf_release) struct buf ours = {0}, theirs = {0};
     struct bzip2_block block = {0};
     const enum bzip2_result verdict = bzip2_decode(&libbz2, bytes, size, bit, level, TEXT_MAX, &theirs, &block);
     enum bzip2_result first = BZIP2_DONE;
@@ -50,8 +50,6 @@ static void check_block(const uint8_t *bytes, size_t size, uint64_t bit, uint32_
         else
             assert(ours.size == 0);
     }
-    buf_release(&ours);
-    buf_release(&theirs);
 }
 
 static void put_bits(struct buf *file, uint64_t bit, uint64_t value, unsigned count)
@@ -66,7 +64,7 @@ static void put_bits(struct buf *file, uint64_t bit, uint64_t value, unsigned co
 static void forge(struct buf *file, struct str body, uint32_t level)
 {
     const struct block_stages *stages = block_stages(VECTOR_BASE);
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     static const char room[10 + 8];
     buf_add(file, room, BODY_AT / 8);
     put_bits(file, 0, BZIP2_MAGIC_BLOCK, 48);
@@ -81,14 +79,13 @@ static void forge(struct buf *file, struct str body, uint32_t level)
             put_bits(file, CRC_AT, stages->crc(&space->crcs, (const uint8_t *)text.data, text.size), 32);
         }
     }
-    buf_release(&text);
 }
 
 int fuzz_input(const uint8_t *data, size_t size)
 {
     const unsigned choice = take_byte(&data, &size);
     const uint32_t level = 1 + choice / 2 % BZIP2_LEVEL_MAX;
-    struct buf file = {0};
+    SCOPED(buf_release) struct buf file = {0};
     if (!space) {
         space = block_space_new();
         libbz2.space = block_space_new();
@@ -97,7 +94,7 @@ int fuzz_input(const uint8_t *data, size_t size)
         forge(&file, as_str(data, size), level);
     else
         buf_add(&file, data, size);
-    uint8_t *exact = mem_alloc(file.size);
+    SCOPED(mem_free_at) uint8_t *exact = mem_alloc(file.size);
     if (file.size)
         memcpy(exact, file.data, file.size);
     check_find(exact, file.size);
@@ -108,7 +105,5 @@ int fuzz_input(const uint8_t *data, size_t size)
             break;
         check_block(exact, file.size, bit, level);
     }
-    mem_free(exact);
-    buf_release(&file);
     return 0;
 }

@@ -97,7 +97,7 @@ static int follow(struct str file, size_t window_bytes, struct buf *out)
 int fuzz_input(const uint8_t *data, size_t size)
 {
     const unsigned window = take_byte(&data, &size);
-    struct buf file = {0}, ours = {0}, theirs = {0};
+    SCOPED(buf_release) struct buf file = {0}, ours = {0}, theirs = {0};
     write_file(&file, data, size);
     if (stream_level((const uint8_t *)file.data, file.size) > 0) { /* else it is not taken for bzip2 */
         const int verdict = decode_all(buf_str(&file), &theirs);
@@ -106,8 +106,5 @@ int fuzz_input(const uint8_t *data, size_t size)
         if (result == 0)
             assert(str_equal(buf_str(&ours), buf_str(&theirs)));
     }
-    buf_release(&file);
-    buf_release(&ours);
-    buf_release(&theirs);
     return 0;
 }

@@ -41,14 +41,12 @@ int fuzz_input(const uint8_t *data, size_t size)
     assert(config.hidden_dropout >= 0 && config.hidden_dropout < 1 && config.norm_epsilon > 0);
     config_name(&config, name);
     check_table(&config);
-    struct buf text = {0};
-    json_t *json = config_json(&config, 0);
+    SCOPED(buf_release) struct buf text = {0};
+    json_auto_t *json = config_json(&config, 0);
     json_add_text(json, 0, &text);
     const int result = config_read(fuzz_file(buf_str(&text)), &again, &err);
     assert(result == 0);
     check_same(&config, &again);
-    json_decref(json);
-    buf_release(&text);
     label_names_forget();
     return 0;
 }

@@ -73,7 +73,7 @@ int fuzz_input(const uint8_t *data, size_t size)
     struct conversion conversion = {
         converter_at(row), {true, separators[separator % 3], separator & 128, separator & 64, 0, 0}, "%", 0};
     const struct str text = {(const char *)data, size};
-    struct buf whole = {0}, parts = {0};
+    SCOPED(buf_release) struct buf whole = {0}, parts = {0};
     assert(conversion.converter && !converter_at(6));
     conversion_find(text);
     convert_all(&conversion, text, &whole);
@@ -82,7 +82,5 @@ int fuzz_input(const uint8_t *data, size_t size)
     assert(str_equal(buf_str(&whole), buf_str(&parts)));
     if (row == 0 || row == 1 || row > 3)
         check_objects(buf_str(&whole));
-    buf_release(&whole);
-    buf_release(&parts);
     return 0;
 }

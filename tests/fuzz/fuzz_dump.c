@@ -154,7 +154,7 @@ int fuzz_input(const uint8_t *data, size_t size)
     options.salvage = flags & 1;
     options.window_bytes = options.window_bytes_plain = window_bytes(window);
     options.page_bytes_max = page ? page * 8 : PAGE_BYTES_MAX;
-    struct buf file = {0};
+    SCOPED(buf_release) struct buf file = {0};
     if (flags & 2)
         compress(&file, as_str(data, size), 20 + block * 4);
     else
@@ -162,6 +162,5 @@ int fuzz_input(const uint8_t *data, size_t size)
     if (file.size)
         file.data[file.size * place / 256] ^= (char)mask;
     check_file(fuzz_file(buf_str(&file)), options, other, stop);
-    buf_release(&file);
     return 0;
 }

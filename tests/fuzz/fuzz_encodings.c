@@ -62,7 +62,7 @@ int fuzz_input(const uint8_t *data, size_t size)
     const char *name = names[take_byte(&data, &size) % (sizeof names / sizeof *names)];
     const size_t step = 1 + take_byte(&data, &size), room = DECODER_ROOM + take_byte(&data, &size) % 48;
     const struct str text = as_str(data, size);
-    struct buf whole = {0}, parts = {0};
+    SCOPED(buf_release) struct buf whole = {0}, parts = {0};
     struct encoding encoding;
     if (size == 0)
         return 0;
@@ -78,7 +78,5 @@ int fuzz_input(const uint8_t *data, size_t size)
     const struct structured *form = structured_find(text);
     assert(!form || form->name);
     structured_zip(text);
-    buf_release(&whole);
-    buf_release(&parts);
     return 0;
 }

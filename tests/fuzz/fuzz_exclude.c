@@ -27,7 +27,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 {
     struct str file = take_until(255, &data, &size);
     const struct str document = as_str(data, size);
-    struct buf longer = {0};
+    SCOPED(buf_release) struct buf longer = {0};
     bool opens;
     file.size -= file.size > 0 && (unsigned char)file.data[file.size - 1] == 255;
     if (!utf8_valid(document) || str_is_blank(document))
@@ -39,6 +39,5 @@ int fuzz_input(const uint8_t *data, size_t size)
     const bool plain = str_find(document, STR("{")) == SIZE_MAX && !str_starts(document, STR("\xef\xbb\xbf"));
     const enum page_fate own = judge(document, document, &opens);
     assert(!opens || !plain || own == PAGE_EXCLUDED);
-    buf_release(&longer);
     return 0;
 }

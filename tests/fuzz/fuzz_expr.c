@@ -20,13 +20,12 @@ int fuzz_input(const uint8_t *data, size_t size)
         const struct expr again = expr_read(str_of(expr.text));
         assert(!again.error && fabs(again.number - expr.number) <= 1e-13 * fabs(expr.number));
     }
-    char *wide = mem_alloc(size + 2);
+    SCOPED(mem_free_at) char *wide = mem_alloc(size + 2);
     wide[0] = ' ';
     if (size)
         memcpy(wide + 1, data, size);
     wide[size + 1] = '\n';
     const struct expr blank = expr_read((struct str){wide, size + 2});
     assert(blank.error == expr.error && strcmp(blank.text, expr.text) == 0);
-    mem_free(wide);
     return 0;
 }

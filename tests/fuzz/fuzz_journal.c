@@ -60,7 +60,7 @@ static void check_extent(const char *directory)
 
 int fuzz_input(const uint8_t *data, size_t size)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     struct error err = {0};
     json_t *object = json_loadb((const char *)data, size, 0, NULL), *counts = json_object_get(object, "counts");
     const bool is_extent = json_object_get(object, "extent_version");
@@ -68,8 +68,9 @@ int fuzz_input(const uint8_t *data, size_t size)
         json_array_append_new(counts, json_integer(1));
     char *mended = object ? json_dumps(object, JSON_ENCODE_ANY) : NULL;
     buf_add(&text, mended ? mended : (const char *)data, mended ? strlen(mended) : size);
+    SCOPED(mem_free_at)
     char *path = is_extent ? spill_journal_path(fuzz_directory(), 0) : path_join(fuzz_directory(), JOURNAL_NAME);
-    char *folder = path_join(fuzz_directory(), SPILL_NAME);
+    SCOPED(mem_free_at) char *folder = path_join(fuzz_directory(), SPILL_NAME);
     int done = path_make_directory(folder, &err);
     if (done == 0)
         done = file_write_all(path, text.data ? text.data : "", text.size, &err);
@@ -78,10 +79,7 @@ int fuzz_input(const uint8_t *data, size_t size)
         check_extent(fuzz_directory());
     else
         check_journal(fuzz_directory());
-    mem_free(folder);
-    mem_free(path);
     free(mended);
     json_decref(object);
-    buf_release(&text);
     return 0;
 }

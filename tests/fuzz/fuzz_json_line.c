@@ -42,10 +42,10 @@ int fuzz_input(const uint8_t *data, size_t size)
     const size_t count = sizeof members / sizeof *members;
     uint32_t repairs = 0;
     json_error_t error;
-    char *line = mem_alloc(size); /* of its own: what is read beyond it is found */
+    SCOPED(mem_free_at) char *line = mem_alloc(size); /* of its own: what is read beyond it is found */
     if (size)
         memcpy(line, data, size);
-    json_t *object = json_loadb(line, size, JSON_ALLOW_NUL, &error);
+    json_auto_t *object = json_loadb(line, size, JSON_ALLOW_NUL, &error);
     const bool taken = json_line_read(&scratch, (struct str){line, size}, members, count, &arena, &repairs);
     assert(repairs >> REPAIRS == 0);
     if (!size || !memchr(line, 0, size)) { /* jansson passes over a NUL after a number or a word */
@@ -54,8 +54,6 @@ int fuzz_input(const uint8_t *data, size_t size)
     }
     for (size_t i = 0; taken && json_is_object(object) && i < count; i++)
         check_member(object, &members[i]);
-    json_decref(object);
     arena_release(&arena);
-    mem_free(line);
     return 0;
 }

@@ -17,17 +17,16 @@ static void mend_hash(struct buf *text)
     char digits[17];
     if (text->size < head + 16 || memcmp(text->data, HEAD, head) != 0)
         return;
-    struct buf rest = {0};
+    SCOPED(buf_release) struct buf rest = {0};
     buf_add(&rest, text->data, head);
     buf_add(&rest, text->data + head + 16, text->size - head - 16);
     memcpy(text->data + head, hash_text(hash64(rest.data, rest.size), digits), 16);
-    buf_release(&rest);
 }
 
 static void check_manifest(struct manifest *manifest)
 {
     struct manifest again;
-    struct buf first = {0}, second = {0};
+    SCOPED(buf_release) struct buf first = {0}, second = {0};
     struct error err = {0};
     char name[SHARD_NAME_BYTES];
     for (size_t i = 0; i < manifest->length_count; i++) {
@@ -42,15 +41,13 @@ static void check_manifest(struct manifest *manifest)
     result = manifest_print(&again, &second, &err);
     assert(result == 0 && str_equal(buf_str(&first), buf_str(&second)));
     manifest_release(&again);
-    buf_release(&first);
-    buf_release(&second);
 }
 
 int fuzz_input(const uint8_t *data, size_t size)
 {
     struct manifest manifest;
     struct error err = {0};
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     buf_add(&text, data, size);
     mend_hash(&text);
     if (manifest_parse(&manifest, buf_str(&text), "fuzz", &err) == 0) {
@@ -59,6 +56,5 @@ int fuzz_input(const uint8_t *data, size_t size)
     } else {
         assert((err.kind == ERR_VERIFY || err.kind == ERR_MISMATCH) && err.text[0]);
     }
-    buf_release(&text);
     return 0;
 }

@@ -39,10 +39,9 @@ static void check_last(struct str text, uint64_t step_max)
     for (const char *at = text.data; at < stop; at = end + 1) {
         end = memchr(at, '\n', (size_t)(stop - at));
         end = end ? end : stop;
-        json_t *line = line_of(at, end);
+        json_auto_t *line = line_of(at, end);
         if (line && (uint64_t)json_integer_value(json_object_get(line, "step")) <= step_max)
             json_object_set(slow, json_object_get(line, "split") ? "valid" : "train", line);
-        json_decref(line);
     }
     metrics_last(fuzz_directory(), step_max, facts);
     assert(json_equal(facts, slow));
@@ -70,7 +69,7 @@ static void check_resume(struct str text, bool whole)
     struct metrics metrics;
     struct metrics_past past = {.kept_step = 3};
     struct error err = {0};
-    struct buf kept = {0};
+    SCOPED(buf_release) struct buf kept = {0};
     char path[300];
     must(metrics_open(&metrics, fuzz_directory(), STEP, &past, &err), &err);
     metrics_close(&metrics);
@@ -89,7 +88,6 @@ static void check_resume(struct str text, bool whole)
     assert(kept.size == (size_t)(at - text.data));
     const bool still = check_history();
     assert(still || !whole);
-    buf_release(&kept);
 }
 
 int fuzz_input(const uint8_t *data, size_t size)

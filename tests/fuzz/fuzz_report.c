@@ -40,8 +40,8 @@ static void add_everywhere(struct manifest *m, const char *name, struct buf *voc
 
 static void write_dataset(struct str strings)
 {
-    struct manifest m = MANIFEST_PLAIN;
-    struct buf vocab = {0};
+    SCOPED(manifest_release) struct manifest m = MANIFEST_PLAIN;
+    SCOPED(buf_release) struct buf vocab = {0};
     json_t *build = json_object(), *sources = json_array(), *templates = json_array();
     buf_add_text(&vocab, SPECIAL_PIECES);
     for (size_t at = 0; at < strings.size; at++) {
@@ -62,30 +62,26 @@ static void write_dataset(struct str strings)
     fuzz_write(BUILD_NAME, str_of(text));
     free(text);
     json_decref(build);
-    buf_release(&vocab);
-    manifest_release(&m);
 }
 
 static void check_escaping(struct str text)
 {
-    struct buf page = {0};
+    SCOPED(buf_release) struct buf page = {0};
     buf_add_text(&page, "<p title=\"");
     html_text(&page, text, 100);
     buf_add_text(&page, "\">");
     html_text(&page, text, 100);
     buf_add_text(&page, "</p>");
     check_page(buf_str(&page));
-    buf_release(&page);
 }
 
 int fuzz_input(const uint8_t *data, size_t size)
 {
-    struct buf page = {0};
+    SCOPED(buf_release) struct buf page = {0};
     struct error err;
     check_escaping(as_str(data, size));
     write_dataset(as_str(data, size));
     must(corpus_report_make(&page, fuzz_directory(), &err), &err);
     check_page(buf_str(&page));
-    buf_release(&page);
     return 0;
 }

@@ -56,11 +56,10 @@ static void check_other(const json_t *identity)
 {
     struct run run;
     struct error err = {0};
-    json_t *other = json_pack("{si ss}", "steps", 9, "optimizer", "adam");
+    json_auto_t *other = json_pack("{si ss}", "steps", 9, "optimizer", "adam");
     const bool opened = open_run(&run, other, &err);
     assert(opened ? identity != NULL : err.kind == ERR_MISMATCH || err.kind == ERR_VERIFY);
     run_close(&run);
-    json_decref(other);
 }
 
 static void check_replay(void)
@@ -84,7 +83,7 @@ static void check_replay(void)
 
 static void check_card(const json_t *identity)
 {
-    struct buf card = {0};
+    SCOPED(buf_release) struct buf card = {0};
     struct error err = {0};
     const struct opt_paths none = {0};
     struct about about;
@@ -100,7 +99,6 @@ static void check_card(const json_t *identity)
                                      .out = "model"};
     must(card_make(&facts, &card, &err), &err);
     assert(utf8_valid(buf_str(&card)));
-    buf_release(&card);
     about_close(&about);
 }
 

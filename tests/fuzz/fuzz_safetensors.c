@@ -27,11 +27,10 @@ static void check_cover(const struct safetensors *file, size_t size)
 static void check_values(const struct safetensors *file)
 {
     for (size_t i = 0; i < file->count; i++) {
-        float *values = mem_array(tensor_elements(&file->tensors[i]), sizeof *values);
+        SCOPED(mem_free_at) float *values = mem_array(tensor_elements(&file->tensors[i]), sizeof *values);
         char shape[200];
         tensor_to_f32(&file->tensors[i], values);
         tensor_shape_text(&file->tensors[i], shape, sizeof shape);
-        mem_free(values);
     }
 }
 
@@ -49,11 +48,10 @@ static void check_weights(const char *path)
         params_init(&params, &config);
         flat = mem_clear(params.size, sizeof *flat);
     }
-    struct names_report report = {0};
+    SCOPED(names_report_release) struct names_report report = {0};
     struct error err = {0};
     if (names_read(path, &params, 1, flat, &report, &err) < 0)
         assert((err.kind == ERR_UNSAFE || err.kind == ERR_MISMATCH) && err.text[0]);
-    names_report_release(&report);
 }
 
 int fuzz_input(const uint8_t *data, size_t size)
@@ -61,7 +59,7 @@ int fuzz_input(const uint8_t *data, size_t size)
     const unsigned mend = take_byte(&data, &size);
     struct safetensors file;
     struct error err = {0};
-    struct buf bytes = {0};
+    SCOPED(buf_release) struct buf bytes = {0};
     if (mend & 1) {
         const struct str header = take_until(0, &data, &size);
         const uint64_t header_size = header.size;
@@ -78,6 +76,5 @@ int fuzz_input(const uint8_t *data, size_t size)
     } else {
         assert((err.kind == ERR_UNSAFE || err.kind == ERR_VERIFY) && err.text[0]);
     }
-    buf_release(&bytes);
     return 0;
 }

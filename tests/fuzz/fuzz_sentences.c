@@ -42,14 +42,12 @@ static void check_sentences(const struct sentences *found, struct str text)
 int fuzz_input(const uint8_t *data, size_t size)
 {
     const unsigned lang = take_byte(&data, &size);
-    struct sentences found = {0};
-    char *bytes = mem_alloc(size);
+    SCOPED(sentences_release) struct sentences found = {0};
+    SCOPED(mem_free_at) char *bytes = mem_alloc(size);
     if (size)
         memcpy(bytes, data, size);
     const struct str text = {bytes, utf8_repair(bytes, size, NULL)};
     sentences_split(language_find(str_of(codes[lang % CODES])), text, &found);
     check_sentences(&found, text);
-    sentences_release(&found);
-    mem_free(bytes);
     return 0;
 }

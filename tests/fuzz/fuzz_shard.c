@@ -33,7 +33,7 @@ static void check_file(struct str file, bool whole)
         return;
     }
     assert(shard_file_bytes(&shard.header) == file.size);
-    struct sample sample = sample_make(&shard.layout);
+    SCOPED(sample_release) struct sample sample = sample_make(&shard.layout);
     for (uint64_t i = 0; i < shard.header.record_count; i++) {
         err = (struct error){0};
         if (shard_sample(&shard, i, &sample, &err) == 0)
@@ -41,7 +41,6 @@ static void check_file(struct str file, bool whole)
         else
             assert(err.kind == ERR_VERIFY && err.text[0] && err.offset < file.size);
     }
-    sample_release(&sample);
     shard_close(&shard);
 }
 
@@ -79,7 +78,7 @@ static void mend_whole(struct buf *file, struct str bytes)
 int fuzz_input(const uint8_t *data, size_t size)
 {
     const unsigned mend = take_byte(&data, &size);
-    struct buf file = {0};
+    SCOPED(buf_release) struct buf file = {0};
     if (mend & 1) {
         mend_whole(&file, as_str(data, size));
     } else {
@@ -91,6 +90,5 @@ int fuzz_input(const uint8_t *data, size_t size)
         }
     }
     check_file(buf_str(&file), mend & 1);
-    buf_release(&file);
     return 0;
 }

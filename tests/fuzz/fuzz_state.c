@@ -11,13 +11,12 @@
 
 static void mend_hash(json_t *json)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     char hash[17];
     if (json_object_del(json, "hash") < 0)
         return;
     json_add_text(json, JSON_COMPACT, &text);
     json_object_set_new(json, "hash", json_string(hash_text(hash64(text.data, text.size), hash)));
-    buf_release(&text);
 }
 
 static void check_state(json_t *json)
@@ -28,10 +27,9 @@ static void check_state(json_t *json)
         assert((err.kind == ERR_VERIFY || err.kind == ERR_MISMATCH) && err.text[0]);
         return;
     }
-    json_t *written = state_json(&state, json_object_get(json, "files"), json_object_get(json, "run"));
+    json_auto_t *written = state_json(&state, json_object_get(json, "files"), json_object_get(json, "run"));
     const int result = state_take("state.json", written, &again, &err);
     assert(result == 0 && state.step == again.step && state.samples == again.samples && state.tokens == again.tokens);
-    json_decref(written);
 }
 
 int fuzz_input(const uint8_t *data, size_t size)

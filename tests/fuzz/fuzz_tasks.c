@@ -67,9 +67,8 @@ static void answer_all(const struct squad_file *file, const struct squad_feature
         json_object_set_new(best, features->items[i].question->id.data,
                             json_stringn(answers.best.data, answers.best.size));
     }
-    json_t *scores = squad_score(file, best, NULL);
+    json_auto_t *scores = squad_score(file, best, NULL);
     assert(json_number_value(json_object_get(scores, "f1")) <= 100 + 1e-9);
-    json_decref(scores);
     json_decref(best);
     answers_release(&answers);
 }

@@ -17,7 +17,7 @@ static void check_page(const struct templates *templates, struct str text)
         .language = language_find(STR("en")), .keep = KEEP_LISTS | KEEP_HEADINGS, .templates = templates});
     const struct page page = {.title = STR("Main Page"), .text = text};
     struct wikitext_facts facts;
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     uint64_t sum = 0;
     wikitext_read(wikitext, &page, &out, &facts);
     assert(utf8_valid(buf_str(&out)));
@@ -25,7 +25,6 @@ static void check_page(const struct templates *templates, struct str text)
         sum += facts.bytes[fate];
     assert(sum == text.size);
     assert(out.size <= (PATTERN_BYTES_MAX + 4 * PATTERN_PARTS_MAX) * (text.size + 1));
-    buf_release(&out);
     wikitext_close(wikitext);
 }
 

@@ -123,7 +123,7 @@ static void reference_words(struct str text, const struct tokenizer_options *opt
 {
     const struct unicode *unicode = unicode_of(options->profile);
     struct letters all = decode(unicode, text, options->profile == PROFILE_GOOGLE && !options->cased);
-    uint32_t *run = mem_array(all.count, sizeof *run);
+    SCOPED(mem_free_at) uint32_t *run = mem_array(all.count, sizeof *run);
     for (size_t i = 0; i < all.count;) {
         size_t count = 0;
         uint8_t kind = LETTER_SPACE;
@@ -150,7 +150,6 @@ static void reference_words(struct str text, const struct tokenizer_options *opt
         }
         mem_free(normal.items);
     }
-    mem_free(run);
     mem_free(all.items);
 }
 
@@ -200,7 +199,7 @@ static void reference_ids(const struct vocab *vocab, struct str words, size_t le
 static struct vocab *make_vocab(void)
 {
     struct str pieces[128];
-    struct buf continued = {0};
+    SCOPED(buf_release) struct buf continued = {0};
     size_t count = 0;
     struct vocab *vocab;
     struct error err;
@@ -216,7 +215,6 @@ static struct vocab *make_vocab(void)
     }
     const int made = vocab_from_pieces(&vocab, pieces, count, &err);
     assert(made == 0);
-    buf_release(&continued);
     return vocab;
 }
 
@@ -231,8 +229,8 @@ static void add_word(void *context, struct str word)
 static void check_text(struct tokenizer_state *state, const struct vocab *vocab, struct str text,
                        const struct tokenizer_options *options)
 {
-    struct buf words = {0}, expected = {0};
-    struct ids ids = {0}, expected_ids = {0};
+    SCOPED(buf_release) struct buf words = {0}, expected = {0};
+    SCOPED(ids_release) struct ids ids = {0}, expected_ids = {0};
     reference_words(text, options, &expected);
     tokenizer_words(state, text, add_word, &words);
     assert(str_equal(buf_str(&words), buf_str(&expected)));
@@ -243,10 +241,6 @@ static void check_text(struct tokenizer_state *state, const struct vocab *vocab,
         assert(ids.count == expected_ids.count);
         assert(ids.count == 0 || memcmp(ids.data, expected_ids.data, ids.count * sizeof *ids.data) == 0);
     }
-    buf_release(&words);
-    buf_release(&expected);
-    ids_release(&ids);
-    ids_release(&expected_ids);
 }
 
 int fuzz_input(const uint8_t *data, size_t size)

@@ -51,7 +51,7 @@ static void check_safe(const char *text)
 
 int fuzz_input(const uint8_t *data, size_t size)
 {
-    struct buf kept = {0};
+    SCOPED(buf_release) struct buf kept = {0};
     bool valid = true;
     for (size_t at = 0; at < size;) {
         uint32_t code_point = 0;
@@ -68,7 +68,7 @@ int fuzz_input(const uint8_t *data, size_t size)
         valid &= whole;
         at += expected;
     }
-    char *text = mem_clear(size + 1, 1);
+    SCOPED(mem_free_at) char *text = mem_clear(size + 1, 1);
     if (size)
         memcpy(text, data, size);
     check_safe(text);
@@ -76,7 +76,5 @@ int fuzz_input(const uint8_t *data, size_t size)
     assert(utf8_valid(as_str(data, size)) == valid);
     const size_t left = utf8_repair(text, size, &dropped);
     assert(str_equal((struct str){text, left}, buf_str(&kept)) && dropped == size - left);
-    mem_free(text);
-    buf_release(&kept);
     return 0;
 }

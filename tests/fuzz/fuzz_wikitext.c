@@ -62,7 +62,7 @@ static void check_page(struct wikitext *wikitext, const struct trace *trace, str
 {
     const struct page page = {
         .title = STR("Main Page"), .timestamp = STR("2026-02-03T04:05:06Z"), .model = STR("wikitext"), .text = text};
-    struct buf out = {0}, again = {0};
+    SCOPED(buf_release) struct buf out = {0}, again = {0};
     struct wikitext_facts facts, facts_again;
     uint64_t sum = 0;
     wikitext_read(wikitext, &page, &out, &facts);
@@ -88,8 +88,6 @@ static void check_page(struct wikitext *wikitext, const struct trace *trace, str
     assert(holes == facts.holes && sentences == facts.sentences);
     wikitext_read(wikitext, &page, &again, &facts_again);
     assert(str_equal(buf_str(&out), buf_str(&again)));
-    buf_release(&out);
-    buf_release(&again);
 }
 
 static struct trace trace;
@@ -117,10 +115,9 @@ int fuzz_input(const uint8_t *data, size_t size)
 {
     const unsigned lang = take_byte(&data, &size) % CODES, keep = take_byte(&data, &size) % 32;
     struct wikitext *wikitext = wikitext_of(lang, keep);
-    char *text = mem_alloc(size);
+    SCOPED(mem_free_at) char *text = mem_alloc(size);
     if (size)
         memcpy(text, data, size);
     check_page(wikitext, &trace, (struct str){text, utf8_repair(text, size, NULL)});
-    mem_free(text);
     return 0;
 }

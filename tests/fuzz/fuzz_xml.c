@@ -60,7 +60,7 @@ static void check_page(struct str text)
 
 int fuzz_input(const uint8_t *data, size_t size)
 {
-    char *text = mem_alloc(size);
+    SCOPED(mem_free_at) char *text = mem_alloc(size);
     if (size)
         memcpy(text, data, size);
     const char *mark = size ? memchr(text, 0, size) : NULL;
@@ -68,6 +68,5 @@ int fuzz_input(const uint8_t *data, size_t size)
     check_page((struct str){text, page});
     if (mark)
         check_head((struct str){mark + 1, size - page - 1});
-    mem_free(text);
     return 0;
 }

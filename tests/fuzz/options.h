@@ -140,7 +140,7 @@ static void check_parsed(const struct opt_program *program, const struct opt_res
     size_t at = 0;
     for (const char *name; (name = opts_repeated(program, result, &at));)
         assert(opts_given(program, result, name));
-    json_t *record = opts_json(program, result->verb, settings);
+    json_auto_t *record = opts_json(program, result->verb, settings);
     words_of_record(&words, program, result, record);
     const int code = opts_parse(program, words.count, words.items, other, &again, &err);
     if (code < 0)
@@ -151,10 +151,8 @@ static void check_parsed(const struct opt_program *program, const struct opt_res
     for (const struct opt_row *row = program->rows; row->name; row++)
         if (opt_row_is_for(row, result->verb))
             check_field(row, settings, other);
-    json_t *second = opts_json(program, again.verb, other);
+    json_auto_t *second = opts_json(program, again.verb, other);
     assert(json_equal(record, second));
-    json_decref(second);
-    json_decref(record);
     opts_release(program, other, &again);
     words_release(&words);
 }

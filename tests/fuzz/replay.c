@@ -7,7 +7,7 @@
 
 static int replay_file(const char *path, struct error *err)
 {
-    struct buf bytes = {0};
+    SCOPED(buf_release) struct buf bytes = {0};
     TRY(file_read_all(path, 64u << 20, &bytes, err));
     uint8_t *exact = mem_alloc(bytes.size); /* of its own, so that a sanitizer sees its end */
     if (bytes.size)
@@ -16,7 +16,6 @@ static int replay_file(const char *path, struct error *err)
     const int result = LLVMFuzzerTestOneInput(exact, bytes.size);
     assert(result == 0);
     mem_free(exact);
-    buf_release(&bytes);
     return 0;
 }
 
@@ -26,9 +25,8 @@ static int replay_directory(const char *directory, struct error *err)
     TRY(path_list(&list, directory, err));
     int result = list.count > 0 ? 0 : fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "holds no inputs");
     for (size_t i = 0; i < list.count && result == 0; i++) {
-        char *path = path_join(directory, list.names[i]);
+        SCOPED(mem_free_at) char *path = path_join(directory, list.names[i]);
         result = replay_file(path, err);
-        mem_free(path);
     }
     path_list_release(&list);
     return result;

@@ -28,10 +28,9 @@ static void must(int result, const struct error *err)
 
 static void write_json(const char *name, json_t *json)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     json_add_text(json, 0, &text);
     fuzz_write(name, buf_str(&text));
-    buf_release(&text);
     json_decref(json);
 }
 
@@ -82,7 +81,7 @@ static bool show_run(const char *word)
 static bool report_run(int times)
 {
     struct report report = {0};
-    struct buf page = {0};
+    SCOPED(buf_release) struct buf page = {0};
     struct error err = {0};
     int read = 0;
     while (read >= 0 && times-- > 0)
@@ -93,6 +92,5 @@ static bool report_run(int times)
         check_page(buf_str(&page));
     }
     report_release(&report);
-    buf_release(&page);
     return read >= 0;
 }

@@ -8,15 +8,13 @@ static void check_split(const char *directory, uint32_t seq, enum split split, u
     struct dataset dataset;
     assert_ok(dataset_open(&dataset, directory, seq, split, &tiny_err));
     assert_int_equal(dataset.samples, samples);
-    struct sample expected = sample_make(&dataset.layout), sample = sample_make(&dataset.layout);
+    SCOPED(sample_release) struct sample expected = sample_make(&dataset.layout), sample = sample_make(&dataset.layout);
     for (uint64_t i = 0; i < samples; i++) {
         dataset_prefetch(&dataset, i);
         tiny_sample(&dataset.layout, i, &expected);
         assert_ok(dataset_sample(&dataset, i, &sample, &tiny_err));
         assert_same_sample(&sample, &expected);
     }
-    sample_release(&expected);
-    sample_release(&sample);
     dataset_close(&dataset);
 }
 
@@ -49,8 +47,8 @@ TEST(what_does_not_belong_is_refused)
 {
     const char *directory = *state;
     static const char first[] = "seq16/train-00000-of-00003.dss", second[] = "seq16/train-00001-of-00003.dss";
-    struct buf one = tiny_read(directory, first), two = tiny_read(directory, second);
-    char *path = path_join(directory, second);
+    SCOPED(buf_release) struct buf one = tiny_read(directory, first), two = tiny_read(directory, second);
+    SCOPED(mem_free_at) char *path = path_join(directory, second);
     struct manifest manifest;
     struct shard_header header;
 
@@ -79,16 +77,12 @@ TEST(what_does_not_belong_is_refused)
     other[sizeof other - 3] = 's';
     tiny_write(directory, VOCAB_NAME, other, sizeof other - 1);
     expect_open(directory, ERR_MISMATCH, VOCAB_NAME);
-    char *vocab = path_join(directory, VOCAB_NAME);
+    SCOPED(mem_free_at) char *vocab = path_join(directory, VOCAB_NAME);
     assert_ok(path_remove(vocab, &tiny_err));
     struct dataset dataset;
     assert_fails(dataset_open(&dataset, directory, 16, SPLIT_TRAIN, &tiny_err), ERR_VERIFY);
     tiny_write(directory, VOCAB_NAME, TINY_VOCAB, sizeof(TINY_VOCAB) - 1);
     check_split(directory, 16, SPLIT_TRAIN, 17);
-    mem_free(vocab);
-    mem_free(path);
-    buf_release(&one);
-    buf_release(&two);
 }
 
 /* Opening reads no records. A damaged record is found when it is read; the others can be read. */
@@ -96,7 +90,7 @@ TEST(damage_in_records_is_found_in_use)
 {
     const char *directory = *state;
     static const char name[] = "seq16/valid-00000-of-00001.dss";
-    struct buf bytes = tiny_read(directory, name);
+    SCOPED(buf_release) struct buf bytes = tiny_read(directory, name);
     struct dataset dataset;
     bytes.data[SHARD_HEADER_BYTES + 20] ^= 1;
     tiny_write(directory, name, bytes.data, bytes.size);
@@ -109,7 +103,6 @@ TEST(damage_in_records_is_found_in_use)
     dataset_close(&dataset);
     bytes.data[SHARD_HEADER_BYTES + 20] ^= 1;
     tiny_write(directory, name, bytes.data, bytes.size);
-    buf_release(&bytes);
 }
 
 /* A reader that masks whole words needs to know which pieces continue a word; others do not. */

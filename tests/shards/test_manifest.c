@@ -194,13 +194,12 @@ TEST(values_out_of_range_are_refused)
         {"\"documents\": 17", "\"documents\": NaN"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct buf text = changed_text(cases[i][0], cases[i][1]);
+        SCOPED(buf_release) struct buf text = changed_text(cases[i][0], cases[i][1]);
         struct manifest manifest;
         struct error err = {0};
         const int result = manifest_parse(&manifest, buf_str(&text), "m", &err);
         if (result == 0 || err.kind != ERR_VERIFY || !err.text[0])
             fail_msg("%s -> %s: %d %d %s", cases[i][0], cases[i][1], result, err.kind, err.text);
-        buf_release(&text);
     }
 }
 
@@ -219,15 +218,13 @@ TEST(the_largest_values_are_read)
         {"\"mask\": 4", "\"mask\": 9"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct buf text = changed_text(cases[i][0], cases[i][1]), again = {0};
+        SCOPED(buf_release) struct buf text = changed_text(cases[i][0], cases[i][1]), again = {0};
         struct manifest manifest;
         if (manifest_parse(&manifest, buf_str(&text), "m", &tiny_err) < 0)
             fail_msg("%s: %s", cases[i][1], tiny_err.text);
         assert_ok(manifest_print(&manifest, &again, &tiny_err));
         assert_true(str_equal(buf_str(&text), buf_str(&again)));
         manifest_release(&manifest);
-        buf_release(&text);
-        buf_release(&again);
     }
 }
 
@@ -235,10 +232,10 @@ TEST(the_largest_values_are_read)
 TEST(an_empty_shard_is_refused)
 {
     struct manifest manifest;
+    SCOPED(buf_release)
     struct buf text = changed_text("\"samples\": 17, \"tokens\": 153", "\"samples\": 2, \"tokens\": 20");
     assert_fails(manifest_parse(&manifest, buf_str(&text), "m", &tiny_err), ERR_VERIFY);
     assert_non_null(strstr(tiny_err.text, "\"lengths\""));
-    buf_release(&text);
 }
 
 /* The list of shards has one row more than the lengths have shards. */
@@ -258,22 +255,22 @@ TEST(a_shard_too_many_is_refused)
 
 TEST(unknown_keys_are_ignored)
 {
+    SCOPED(buf_release)
     struct buf text = changed_text("\"documents\": 17", "\"documents\": 17, \"of a later text version\": [{}]");
     struct manifest manifest;
     assert_ok(manifest_parse(&manifest, buf_str(&text), "m", &tiny_err));
     manifest_release(&manifest);
-    buf_release(&text);
 }
 
 TEST(an_older_one_has_no_repairs)
 {
+    SCOPED(buf_release)
     struct buf text = changed_text(
         "\"repaired\": {\"documents\": 6, \"reasons\": {\"encoding\": 5, \"id\": 3}},\n\"leaks\": 8,\n", "");
     struct manifest manifest;
     assert_ok(manifest_parse(&manifest, buf_str(&text), "m", &tiny_err));
     assert_int_equal(manifest.repaired_count + manifest.repaired_documents + manifest.leaks, 0);
     manifest_release(&manifest);
-    buf_release(&text);
 }
 
 TEST(a_newer_version_says_update)

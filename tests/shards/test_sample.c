@@ -6,8 +6,8 @@
 static void round_trip(uint32_t seq, uint32_t predictions, uint32_t vocab_size)
 {
     const struct shard_layout layout = shard_layout_make(seq, predictions, vocab_size);
-    struct sample in = sample_make(&layout), out = sample_make(&layout);
-    uint8_t *record = mem_alloc(layout.record_bytes + 1u);
+    SCOPED(sample_release) struct sample in = sample_make(&layout), out = sample_make(&layout);
+    SCOPED(mem_free_at) uint8_t *record = mem_alloc(layout.record_bytes + 1u);
     for (uint64_t n = 0; n < 40; n++)
         for (size_t shift = 0; shift < 2; shift++) { /* also unaligned */
             tiny_sample(&layout, n, &in);
@@ -17,9 +17,6 @@ static void round_trip(uint32_t seq, uint32_t predictions, uint32_t vocab_size)
             assert_null(record_decode(&layout, record + shift, &out));
             assert_same_sample(&in, &out);
         }
-    mem_free(record);
-    sample_release(&in);
-    sample_release(&out);
 }
 
 TEST(samples_read_back)
@@ -89,7 +86,7 @@ TEST(each_field_is_checked)
     uint32_t ids[16] = {2, 4, 6, 4, 8, 3, 5, 6, 7, 3}, positions[4] = {1, 3}, labels[4] = {5, 7};
     const struct sample sample = {
         .length = 10, .a_length = 6, .masked = 2, .ids = ids, .positions = positions, .labels = labels};
-    struct sample out = sample_make(&layout);
+    SCOPED(sample_release) struct sample out = sample_make(&layout);
     uint8_t record[128];
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         record_encode(&layout, &sample, record);
@@ -101,14 +98,13 @@ TEST(each_field_is_checked)
     record_encode(&layout, &sample, record);
     set16(record + 20, 5); /* one more than fits */
     assert_string_equal(record_decode(&layout, record, &out), "a sample has more masked tokens than the header allows");
-    sample_release(&out);
 }
 
 TEST(random_bytes_stay_in_bounds)
 {
     const struct random_stream stream = random_stream(1, RANDOM_PAIR, 0, 0, 0, 0, 0);
     const struct shard_layout layout = shard_layout_make(16, 4, 65536);
-    struct sample out = sample_make(&layout);
+    SCOPED(sample_release) struct sample out = sample_make(&layout);
     uint8_t *record = mem_alloc(layout.record_bytes); /* a separate allocation, so that the address sanitizer sees its
                                                        * ends */
     unsigned accepted = 0;
@@ -122,5 +118,4 @@ TEST(random_bytes_stay_in_bounds)
     }
     assert_in_range(accepted, 1, 19999);
     mem_free(record);
-    sample_release(&out);
 }

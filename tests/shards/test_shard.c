@@ -24,14 +24,12 @@ static struct shard_header header_of(uint32_t seq, uint32_t vocab_size, uint64_t
 
 static void check_samples(const struct shard *shard)
 {
-    struct sample expected = sample_make(&shard->layout), sample = sample_make(&shard->layout);
+    SCOPED(sample_release) struct sample expected = sample_make(&shard->layout), sample = sample_make(&shard->layout);
     for (uint64_t i = 0; i < shard->header.record_count; i++) {
         tiny_sample(&shard->layout, i, &expected);
         assert_ok(shard_sample(shard, i, &sample, &tiny_err));
         assert_same_sample(&sample, &expected);
     }
-    sample_release(&expected);
-    sample_release(&sample);
 }
 
 TEST(records_read_back)
@@ -86,10 +84,9 @@ static enum error_kind read_through(const char *path)
     struct shard shard;
     if (shard_open(&shard, path, &err) < 0)
         return err.kind;
-    struct sample sample = sample_make(&shard.layout);
+    SCOPED(sample_release) struct sample sample = sample_make(&shard.layout);
     for (uint64_t i = 0; i < shard.header.record_count && err.kind == ERR_NONE; i++)
         shard_sample(&shard, i, &sample, &err);
-    sample_release(&sample);
     shard_close(&shard);
     return err.kind;
 }
@@ -149,7 +146,7 @@ TEST(hostile_headers_are_refused)
     unsigned refused = 0, harmless = 0;
     for (size_t at = 12; at < 112; at += 4)
         for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
-            struct buf changed = {0};
+            SCOPED(buf_release) struct buf changed = {0};
             struct shard_header hostile;
             buf_add(&changed, bytes.data, bytes.size);
             memcpy(&hostile, bytes.data, sizeof(hostile));
@@ -160,14 +157,13 @@ TEST(hostile_headers_are_refused)
             const enum error_kind kind = read_through(path);
             assert_true(kind == ERR_NONE || kind == ERR_VERIFY);
             *(kind == ERR_NONE ? &harmless : &refused) += 1;
-            buf_release(&changed);
         }
     assert_true(refused > 200 && harmless > 50); /* some fields, such as the seed, may have any value */
     for (size_t at = bytes.size - SHARD_FOOTER_BYTES; at < bytes.size - 8; at += 8)
         for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
             struct shard_footer footer;
             const size_t start = bytes.size - sizeof(footer);
-            struct buf changed = {0};
+            SCOPED(buf_release) struct buf changed = {0};
             buf_add(&changed, bytes.data, bytes.size);
             memcpy(changed.data + at, &values[i], 8);
             memcpy(&footer, changed.data + start, sizeof(footer));
@@ -176,7 +172,6 @@ TEST(hostile_headers_are_refused)
             tiny_write(directory, "a.dss", changed.data, changed.size);
             const bool same = memcmp(changed.data, bytes.data, bytes.size) == 0;
             assert_int_equal(read_through(path), same ? ERR_NONE : ERR_VERIFY);
-            buf_release(&changed);
         }
     buf_release(&bytes);
     mem_free(path);

@@ -22,34 +22,31 @@ static struct verify_report verify(const char *directory)
 /* Exactly one range, in this file, with byte `at` in it. */
 static void expect_one(const char *directory, const char *file, uint64_t at)
 {
-    struct verify_report report = verify(directory);
+    SCOPED(verify_release) struct verify_report report = verify(directory);
     if (report.count != 1 || strcmp(report.damaged[0].file, file) != 0 || at < report.damaged[0].from ||
         at >= report.damaged[0].to)
         fail_msg("byte %zu of %s: %zu ranges, %s %zu-%zu", (size_t)at, file, report.count,
                  report.count ? report.damaged[0].file : "", report.count ? (size_t)report.damaged[0].from : 0,
                  report.count ? (size_t)report.damaged[0].to : 0);
-    verify_release(&report);
 }
 
 TEST(a_good_dataset_is_good)
 {
     uint64_t bytes = 0;
     for (size_t f = 0; f < FILES; f++) {
-        struct buf data = tiny_read(*state, files[f]);
+        SCOPED(buf_release) struct buf data = tiny_read(*state, files[f]);
         bytes += data.size;
-        buf_release(&data);
     }
-    struct verify_report report = verify(*state);
+    SCOPED(verify_release) struct verify_report report = verify(*state);
     assert_int_equal(report.count, 0);
     assert_int_equal(report.files, FILES);
     assert_int_equal(report.bytes, bytes);
-    verify_release(&report);
 }
 
 TEST(every_flipped_byte_is_found)
 {
     for (size_t f = 0; f < FILES; f++) {
-        struct buf bytes = tiny_read(*state, files[f]);
+        SCOPED(buf_release) struct buf bytes = tiny_read(*state, files[f]);
         for (size_t i = 0; i < bytes.size; i++) {
             bytes.data[i] ^= (char)(1 << (i + f) % 8);
             tiny_write(*state, files[f], bytes.data, bytes.size);
@@ -57,15 +54,14 @@ TEST(every_flipped_byte_is_found)
             bytes.data[i] ^= (char)(1 << (i + f) % 8);
         }
         tiny_write(*state, files[f], bytes.data, bytes.size);
-        buf_release(&bytes);
     }
 }
 
 TEST(missing_short_and_long_files_are_found)
 {
     for (size_t f = 1; f < FILES; f++) {
-        struct buf bytes = tiny_read(*state, files[f]);
-        char *path = path_join(*state, files[f]);
+        SCOPED(buf_release) struct buf bytes = tiny_read(*state, files[f]);
+        SCOPED(mem_free_at) char *path = path_join(*state, files[f]);
         assert_ok(path_remove(path, &tiny_err));
         expect_one(*state, files[f], 0);
         tiny_write(*state, files[f], bytes.data, 0);
@@ -80,14 +76,12 @@ TEST(missing_short_and_long_files_are_found)
         tiny_write(*state, files[f], bytes.data, bytes.size - 3);
         expect_one(*state, files[f], bytes.size - 4);
         tiny_write(*state, files[f], bytes.data, bytes.size - 4);
-        mem_free(path);
-        buf_release(&bytes);
     }
 }
 
 TEST(all_damage_is_listed)
 {
-    struct buf first = tiny_read(*state, files[2]), last = tiny_read(*state, files[6]);
+    SCOPED(buf_release) struct buf first = tiny_read(*state, files[2]), last = tiny_read(*state, files[6]);
     first.data[0] ^= 1;                  /* header */
     first.data[SHARD_HEADER_BYTES] ^= 1; /* records */
     first.data[first.size - 1] ^= 1;     /* footer */
@@ -110,24 +104,20 @@ TEST(all_damage_is_listed)
     last.data[last.size - 49] ^= 1;
     tiny_write(*state, files[2], first.data, first.size);
     tiny_write(*state, files[6], last.data, last.size);
-    buf_release(&first);
-    buf_release(&last);
 }
 
 TEST(a_shard_of_another_build_is_found)
 {
-    struct buf one = tiny_read(*state, files[2]);
+    SCOPED(buf_release) struct buf one = tiny_read(*state, files[2]);
     struct manifest manifest;
     struct shard_header header;
-    char *path = path_join(*state, files[2]);
+    SCOPED(mem_free_at) char *path = path_join(*state, files[2]);
     tiny_manifest(&manifest);
     manifest_shard_header(&manifest, manifest_find(&manifest, 16, SPLIT_TRAIN), 0, &header);
     tiny_shard(path, &header, 100);
     expect_one(*state, files[2], 0);
     tiny_write(*state, files[2], one.data, one.size);
     manifest_release(&manifest);
-    mem_free(path);
-    buf_release(&one);
 }
 
 /* Records of several MiB: the range is the block, not the file. */
@@ -185,18 +175,16 @@ static int stop_at_half(void *context, uint64_t done, uint64_t total)
 TEST(it_can_be_stopped)
 {
     uint64_t done = 0;
-    struct verify_report report = {0};
+    SCOPED(verify_release) struct verify_report report = {0};
     const struct verify_progress progress = {stop_at_half, &done};
     assert_fails(dataset_verify(*state, progress, &report, &tiny_err), ERR_STOPPED);
     assert_true(done > 0);
-    verify_release(&report);
 }
 
 TEST(no_dataset_is_an_error)
 {
-    struct verify_report report = {0};
+    SCOPED(verify_release) struct verify_report report = {0};
     assert_fails(dataset_verify("tiny-is-not-there", (struct verify_progress){0}, &report, &tiny_err), ERR_USAGE);
-    verify_release(&report);
 }
 
 GROUP(tiny_set_up, tiny_tear_down)

@@ -88,8 +88,8 @@ __attribute__((unused)) static void assert_same_sample(const struct sample *a, c
 __attribute__((unused)) static uint64_t tiny_shard(const char *path, const struct shard_header *header, uint64_t first)
 {
     const struct shard_layout layout = shard_layout_make(header->seq, header->predictions, header->vocab_size);
-    struct sample sample = sample_make(&layout);
-    uint8_t *record = mem_alloc(layout.record_bytes);
+    SCOPED(sample_release) struct sample sample = sample_make(&layout);
+    SCOPED(mem_free_at) uint8_t *record = mem_alloc(layout.record_bytes);
     struct shard_writer writer;
     uint64_t hash, bytes;
     assert_ok(writer_open(&writer, path, header, &tiny_err));
@@ -99,8 +99,6 @@ __attribute__((unused)) static uint64_t tiny_shard(const char *path, const struc
         assert_ok(writer_add(&writer, record, layout.record_bytes, &tiny_err));
     }
     assert_ok(writer_commit(&writer, &hash, &bytes, &tiny_err));
-    mem_free(record);
-    sample_release(&sample);
     return hash;
 }
 
@@ -155,10 +153,9 @@ __attribute__((unused)) static void tiny_dataset(const char *directory)
         assert_ok(path_make_directory(folder, &tiny_err));
         mem_free(folder);
         for (uint32_t s = 0; s < length->shards; s++) {
-            char *path = path_join(directory, manifest_shard_name(length, s, name));
+            SCOPED(mem_free_at) char *path = path_join(directory, manifest_shard_name(length, s, name));
             manifest_shard_header(&manifest, length, s, &header);
             length->hashes[s] = tiny_shard(path, &header, shard_first(length->samples, length->shards, s));
-            mem_free(path);
         }
     }
     char *vocab = path_join(directory, VOCAB_NAME);
@@ -172,9 +169,8 @@ __attribute__((unused)) static void tiny_dataset(const char *directory)
 __attribute__((unused)) static struct buf tiny_read(const char *directory, const char *name)
 {
     struct buf bytes = {0};
-    char *path = path_join(directory, name);
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
     assert_ok(file_read_all(path, 64u << 20, &bytes, &tiny_err));
-    mem_free(path);
     return bytes;
 }
 
@@ -182,7 +178,7 @@ __attribute__((unused)) static struct buf tiny_read(const char *directory, const
  * truncated and rewritten. */
 __attribute__((unused)) static void tiny_write(const char *directory, const char *name, const void *data, size_t size)
 {
-    char *path = path_join(directory, name);
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
     struct stat status;
     const int fd = open(path, O_WRONLY | O_CREAT, 0666);
     assert_true(fd >= 0 && fstat(fd, &status) == 0);
@@ -190,7 +186,6 @@ __attribute__((unused)) static void tiny_write(const char *directory, const char
         assert_int_equal(ftruncate(fd, (off_t)size), 0);
     assert_int_equal(write(fd, data, size), size);
     assert_int_equal(close(fd), 0);
-    mem_free(path);
 }
 
 /* A test's state is the path of a directory with that dataset. */

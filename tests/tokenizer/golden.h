@@ -48,7 +48,7 @@ UNUSED static void check_columns(const char *name, size_t count,
                                  void (*ids_of)(void *context, size_t mode, struct str text, struct buf *out),
                                  void *context)
 {
-    struct buf file = golden(name);
+    SCOPED(buf_release) struct buf file = golden(name);
     char *at = (char *)buf_text(&file), *line;
     size_t cases = 0, different = 0;
     next_line(&at);
@@ -61,18 +61,16 @@ UNUSED static void check_columns(const char *name, size_t count,
             const char *column = strsep(&line, "\t");
             assert_non_null(column);
             expected = strcmp(column, "=") ? column : expected;
-            struct buf got = {0};
+            SCOPED(buf_release) struct buf got = {0};
             ids_of(context, mode, text, &got);
             if (strcmp(buf_text(&got), expected)) {
                 print_error("case %zu, mode %zu: expected %s, got %s\n", cases, mode, expected, buf_text(&got));
                 different++;
             }
-            buf_release(&got);
         }
     }
     assert_true(cases > 1500);
     assert_int_equal(different, 0);
-    buf_release(&file);
 }
 
 UNUSED static void add_ids(const struct ids *ids, struct buf *out)

@@ -5,13 +5,19 @@
 #include "base/mem.h"
 #include "tests/unit.h"
 #include "tokenizer/tokenizer.h"
+#include "tokenizer/word_counts.h"
+
+CLOSE_AT(vocab)
+CLOSE_AT(tokenizer)
+CLOSE_AT(tokenizer_state)
+CLOSE_AT(word_counts)
 
 #define UNUSED __attribute__((unused))
 
 /* A vocabulary of pieces separated by blanks; special tokens that are missing are added at the end. */
 UNUSED static struct vocab *vocab_of(const char *pieces)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     buf_addf(&text, "%s", pieces);
     static const char *const specials[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
     for (size_t i = 0; i < 5; i++)
@@ -24,7 +30,6 @@ UNUSED static struct vocab *vocab_of(const char *pieces)
     struct vocab *vocab;
     struct error err;
     assert_int_equal(vocab_from_pieces(&vocab, list, count, &err), 0);
-    buf_release(&text);
     return vocab;
 }
 
@@ -42,10 +47,9 @@ UNUSED static const char *words_by(const struct tokenizer_options *options, stru
     static char words[4096];
     struct tokenizer *tokenizer = tokenizer_open(NULL, options);
     struct tokenizer_state *state = tokenizer_state_open(tokenizer);
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     tokenizer_words(state, text, collect_word, &out);
     snprintf(words, sizeof words, "%s", buf_text(&out));
-    buf_release(&out);
     tokenizer_state_close(state);
     tokenizer_close(tokenizer);
     return words;
@@ -63,8 +67,8 @@ UNUSED static const char *pieces_of(const struct vocab *vocab, struct str text, 
     struct tokenizer *tokenizer =
         tokenizer_open(vocab, &(struct tokenizer_options){.cased = cased, .strip_accents = strip});
     struct tokenizer_state *state = tokenizer_state_open(tokenizer);
-    struct ids ids = {0};
-    struct buf out = {0};
+    SCOPED(ids_release) struct ids ids = {0};
+    SCOPED(buf_release) struct buf out = {0};
     tokenizer_ids(state, text, &ids);
     for (size_t i = 0; i < ids.count; i++) {
         if (i)
@@ -72,8 +76,6 @@ UNUSED static const char *pieces_of(const struct vocab *vocab, struct str text, 
         buf_add_str(&out, vocab->pieces[ids.data[i]]);
     }
     snprintf(pieces, sizeof pieces, "%s", buf_text(&out));
-    buf_release(&out);
-    ids_release(&ids);
     tokenizer_state_close(state);
     tokenizer_close(tokenizer);
     return pieces;

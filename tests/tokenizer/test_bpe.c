@@ -52,14 +52,13 @@ static void close_opened(struct opened *opened)
 static void framed_ids(void *several, size_t mode, struct str text, struct buf *out)
 {
     const struct opened *opened = (const struct opened *)several + mode;
-    struct ids ids = {0};
+    SCOPED(ids_release) struct ids ids = {0};
     for (size_t i = 0; i < opened->vocab->before.count; i++)
         ids_add(&ids, opened->vocab->before.ids[i]);
     tokenizer_ids(opened->state, text, &ids);
     for (size_t i = 0; i < opened->vocab->after.count; i++)
         ids_add(&ids, opened->vocab->after.ids[i]);
     add_ids(&ids, out);
-    ids_release(&ids);
 }
 
 TEST(cases_have_these_ids)
@@ -113,10 +112,9 @@ TEST(every_code_point_is_taken_for_the_same)
 /* The words of a text, "|" between them. */
 static void assert_words(const struct opened *opened, const char *text, const char *expected)
 {
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     tokenizer_words(opened->state, str_of(text), collect_word, &out);
     assert_string_equal(buf_text(&out), expected);
-    buf_release(&out);
 }
 
 TEST(words_by_each_pattern)
@@ -158,33 +156,30 @@ TEST(other_patterns_like_cl100k)
          "\\s*[\\r\\n]|\\s+(?!\\S)|\\s+",
          "IT|'S| |123|456|7|?!\r\n\r\n| | x| \n| "},
     };
-    uint8_t *facts = split_facts_open();
+    SCOPED(mem_free_at) uint8_t *facts = split_facts_open();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct split_pattern *pattern = split_pattern_find(cases[i].regex);
         const char *const end = text + sizeof text - 1;
-        struct buf words = {0};
+        SCOPED(buf_release) struct buf words = {0};
         assert_non_null(pattern);
         for (const char *at = text, *next; at < end; at = next) {
             next = split_word(pattern, facts, at, end);
             collect_word(&words, str_range(at, next));
         }
         assert_string_equal(buf_text(&words), cases[i].words);
-        buf_release(&words);
     }
     assert_null(split_pattern_find("\\p{L}+"));
-    mem_free(facts);
 }
 
 static void assert_ids(const struct opened *opened, struct str text, size_t count, const uint32_t *expected)
 {
-    struct ids ids = {0};
+    SCOPED(ids_release) struct ids ids = {0};
     for (int again = 0; again < 2; again++) {
         ids.count = 0;
         tokenizer_ids(opened->state, text, &ids);
         assert_int_equal(ids.count, count);
         assert_memory_equal(ids.data, expected, count * sizeof *expected);
     }
-    ids_release(&ids);
 }
 
 /* Words that differ only in zeros at their end are not taken for each other when they are remembered. */

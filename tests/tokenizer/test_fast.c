@@ -93,14 +93,15 @@ static void cut_word(void *context, struct str word)
 static void check_options(const struct vocab *vocab, const struct tokenizer_options *options, int rounds)
 {
     struct slow slow = {wordpiece_open(vocab, options->profile == PROFILE_GOOGLE ? 200 : 100), {0}};
-    struct tokenizer *tokenizer = tokenizer_open(vocab, options);
-    struct tokenizer_state *words = tokenizer_state_open(tokenizer);
-    struct ids ids = {0};
+    SCOPED(tokenizer_close_at) struct tokenizer *tokenizer = tokenizer_open(vocab, options);
+    SCOPED(tokenizer_state_close_at) struct tokenizer_state *words = tokenizer_state_open(tokenizer);
+    SCOPED(ids_release) struct ids ids = {0};
     for (int round = 0; round < rounds; round++) {
-        struct buf text = {0};
+        SCOPED(buf_release) struct buf text = {0};
         for (uint32_t i = draw(40); i > 0; i--)
             add_part(&text);
-        char *const exact = mem_alloc(text.size); /* so that a sanitizer finds a read past the end */
+        SCOPED(mem_free_at)
+        char *exact = mem_alloc(text.size); /* so that a sanitizer finds a read past the end */
         if (text.size)
             memcpy(exact, text.data, text.size);
         ids.count = slow.ids.count = 0;
@@ -109,19 +110,14 @@ static void check_options(const struct vocab *vocab, const struct tokenizer_opti
         assert_int_equal(ids.count, slow.ids.count);
         if (ids.count)
             assert_memory_equal(ids.data, slow.ids.data, ids.count * sizeof *ids.data);
-        mem_free(exact);
-        buf_release(&text);
     }
-    tokenizer_state_close(words);
-    tokenizer_close(tokenizer);
     wordpiece_close(slow.wordpiece);
     ids_release(&slow.ids);
-    ids_release(&ids);
 }
 
 TEST(ids_are_those_of_the_words)
 {
-    struct vocab *vocab;
+    SCOPED(vocab_close_at) struct vocab *vocab = NULL;
     struct error err;
     assert_int_equal(vocab_read(&vocab, SOURCE_DIR "/tests/golden/tokenizer-vocab.txt", VOCAB_HF, &err), 0);
     for (unsigned i = 0; i < 16; i++) {
@@ -132,7 +128,6 @@ TEST(ids_are_those_of_the_words)
         if ((i & 12) != 12)
             check_options(vocab, &options, 1500);
     }
-    vocab_close(vocab);
 }
 
 /* A run of 16 bytes and a longer one that begins with it, in the same slot of the cache: neither is taken for the
@@ -150,11 +145,12 @@ TEST(runs_that_begin_alike_are_kept_apart)
     } while (memory_key(longer, 28, 0x20, &key) != hash && number < 1u << 24);
     assert_true(number < 1u << 24);
 
+    SCOPED(vocab_close_at)
     struct vocab *vocab =
         vocab_of("a abcabcabcabcabca ##a ##b ##c ##aaa ##aaaa ##bb ##cc ##ab ##ac ##ba ##bc ##ca ##cb");
-    struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){0});
+    SCOPED(tokenizer_close_at) struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){0});
     for (int first = 0; first < 2; first++) {
-        struct tokenizer_state *words = tokenizer_state_open(tokenizer);
+        SCOPED(tokenizer_state_close_at) struct tokenizer_state *words = tokenizer_state_open(tokenizer);
         struct ids ids[4] = {0};
         for (int i = 0; i < 4; i++)
             tokenizer_ids(words, str_of((i + first) % 2 ? longer : shorter), &ids[i]);
@@ -167,10 +163,7 @@ TEST(runs_that_begin_alike_are_kept_apart)
         }
         for (int i = 0; i < 4; i++)
             ids_release(&ids[i]);
-        tokenizer_state_close(words);
     }
-    tokenizer_close(tokenizer);
-    vocab_close(vocab);
 }
 
 static bool naive_pieces(const struct vocab *vocab, struct str word, struct ids *ids)
@@ -206,11 +199,11 @@ TEST(pieces_are_the_longest)
             texts[i][k] = bytes[draw(sizeof bytes - 1)];
         pieces[5 + i] = (struct str){texts[i], size};
     }
-    struct vocab *vocab;
+    SCOPED(vocab_close_at) struct vocab *vocab = NULL;
     struct error err;
     assert_int_equal(vocab_from_pieces(&vocab, pieces, PIECES + 5, &err), 0);
     struct wordpiece *wordpiece = wordpiece_open(vocab, 100);
-    struct ids ids = {0}, expected = {0};
+    SCOPED(ids_release) struct ids ids = {0}, expected = {0};
     size_t whole = 0;
     for (size_t i = 0; i < WORDS; i++) {
         char word[16];
@@ -229,8 +222,5 @@ TEST(pieces_are_the_longest)
         assert_memory_equal(ids.data, expected.data, ids.count * sizeof *ids.data);
     }
     assert_true(whole > WORDS / 2);
-    ids_release(&ids);
-    ids_release(&expected);
     wordpiece_close(wordpiece);
-    vocab_close(vocab);
 }

@@ -20,16 +20,15 @@ static struct tokenizer_options mode_of(size_t mode, enum profile profile)
 
 static void ids_by(void *states, size_t mode, struct str text, struct buf *out)
 {
-    struct ids ids = {0};
+    SCOPED(ids_release) struct ids ids = {0};
     tokenizer_ids(((struct tokenizer_state **)states)[mode], text, &ids);
     add_ids(&ids, out);
-    ids_release(&ids);
 }
 
 static void check_cases(const char *name, enum profile profile)
 {
     char path[1024];
-    struct vocab *vocab;
+    SCOPED(vocab_close_at) struct vocab *vocab = NULL;
     struct error err;
     snprintf(path, sizeof path, "%s/tests/golden/tokenizer-vocab.txt", SOURCE_DIR);
     assert_int_equal(vocab_read(&vocab, path, (enum vocab_rules)profile, &err), 0);
@@ -45,7 +44,6 @@ static void check_cases(const char *name, enum profile profile)
         tokenizer_state_close(states[mode]);
         tokenizer_close(tokenizers[mode]);
     }
-    vocab_close(vocab);
 }
 
 TEST(cases_have_these_ids)
@@ -65,7 +63,7 @@ static void check_points(const char *name, enum profile profile)
 {
     const bool google = profile == PROFILE_GOOGLE;
     make_crc_table();
-    struct buf file = golden(name);
+    SCOPED(buf_release) struct buf file = golden(name);
     char *at = (char *)buf_text(&file), *line;
     size_t blocks = 0;
     next_line(&at);
@@ -75,8 +73,8 @@ static void check_points(const char *name, enum profile profile)
         assert_int_equal(sscanf(line, "%x %x %x %x %x", &first, expected, expected + 1, expected + 2, expected + 3), 5);
         for (size_t mode = 0; mode < 4; mode++) {
             const struct tokenizer_options options = mode_of(mode, profile);
-            struct tokenizer *tokenizer = tokenizer_open(NULL, &options);
-            struct tokenizer_state *words = tokenizer_state_open(tokenizer);
+            SCOPED(tokenizer_close_at) struct tokenizer *tokenizer = tokenizer_open(NULL, &options);
+            SCOPED(tokenizer_state_close_at) struct tokenizer_state *words = tokenizer_state_open(tokenizer);
             uint32_t crc = ~0u;
             for (uint32_t point = first; point < first + BLOCK; point++) {
                 char text[128];
@@ -89,12 +87,9 @@ static void check_points(const char *name, enum profile profile)
             }
             if (~crc != expected[mode])
                 fail_msg("U+%04X to U+%04X differ in mode %zu", first, first + BLOCK - 1, mode);
-            tokenizer_state_close(words);
-            tokenizer_close(tokenizer);
         }
     }
     assert_true(blocks > 50);
-    buf_release(&file);
 }
 
 TEST(every_code_point_is_taken_for_the_same)

@@ -5,21 +5,17 @@
 
 static void check(const char *pieces, enum lines_format format, bool special, struct str text, const char *expected)
 {
-    struct vocab *vocab = vocab_of(pieces);
+    SCOPED(vocab_close_at) struct vocab *vocab = vocab_of(pieces);
+    SCOPED(tokenizer_close_at)
     struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){.strip_accents = true});
-    struct tokenizer_state *words = tokenizer_state_open(tokenizer);
+    SCOPED(tokenizer_state_close_at) struct tokenizer_state *words = tokenizer_state_open(tokenizer);
     struct lines *lines = lines_open(vocab, &(struct lines_options){format, special});
-    struct ids ids = {0};
-    struct buf out = {0};
+    SCOPED(ids_release) struct ids ids = {0};
+    SCOPED(buf_release) struct buf out = {0};
     lines_tokenize(lines, words, text, &ids, &out);
     assert_string_equal(buf_text(&out), expected);
     assert_int_equal(out.size, strlen(expected));
-    buf_release(&out);
-    ids_release(&ids);
     lines_close(lines);
-    tokenizer_state_close(words);
-    tokenizer_close(tokenizer);
-    vocab_close(vocab);
 }
 
 #define VOCAB "[PAD] [UNK] [CLS] [SEP] [MASK] a b ##c d e f g h i j k"

@@ -50,9 +50,8 @@ static void bad(const char *path, enum error_kind kind, const char *says)
     assert_null(facts.vocab);
 }
 
-static void a_lone_vocabulary_says_nothing(void **state)
+TEST_WITH(a_lone_vocabulary_says_nothing, NULL, clear)
 {
-    (void)state;
     put(names[0], VOCAB);
     for (int i = 0; i < 2; i++) { /* by its file, and by its folder */
         const struct tokenizer_facts facts = good(i ? FOLDER : names[0], 7);
@@ -63,9 +62,8 @@ static void a_lone_vocabulary_says_nothing(void **state)
     }
 }
 
-static void a_config_beside_it_says_how_text_is_cut(void **state)
+TEST_WITH(a_config_beside_it_says_how_text_is_cut, NULL, clear)
 {
-    (void)state;
     put(names[0], VOCAB);
     put(names[1], "{\"do_lower_case\": false}");
     struct tokenizer_facts facts = good(FOLDER, 7);
@@ -95,9 +93,8 @@ static void put_json(const char *normalizer)
 
 /* Which of the files holds. The settings are those that AutoTokenizer of transformers 5.24 had for each directory, seen
  * in how it cut "The Café 中国". */
-static void settings_are_those_of_autotokenizer(void **state)
+TEST_WITH(settings_are_those_of_autotokenizer, NULL, clear)
 {
-    (void)state;
 #define KEPT  ", \"lowercase\": false"
 #define LOWER ", \"lowercase\": true"
 #define BERT  "\"tokenizer_class\": \"BertTokenizer\""
@@ -172,9 +169,8 @@ static void expect_said(const char *words, int times)
         fail_msg("%s", text);
 }
 
-static void disagreement_is_noted_once(void **state)
+TEST_WITH(disagreement_is_noted_once, NULL, clear)
 {
-    (void)state;
     put_json(LOWER);
     put(names[1], "{\"do_lower_case\": true, " BERT "}");
     expect_said("note", 0);
@@ -191,7 +187,7 @@ static void expect_added(const char *path, enum profile profile, const char *exp
 {
     struct tokenizer_facts facts;
     struct error err = {0};
-    struct buf found = {0};
+    SCOPED(buf_release) struct buf found = {0};
     if (tokenizer_read(&facts, path, profile, &err) < 0)
         fail_msg("%s", err.text);
     for (size_t i = 0; i < facts.vocab->added.count; i++) {
@@ -202,12 +198,11 @@ static void expect_added(const char *path, enum profile profile, const char *exp
                  token->rstrip ? "r" : "", token->normalized ? "n" : "", token->outside ? "o" : "");
     }
     assert_string_equal(buf_text(&found), expected);
-    buf_release(&found);
     vocab_close(facts.vocab);
 }
 
 /* As AutoTokenizer of transformers 5.24 has them. */
-static void added_tokens_are_those_of_autotokenizer(void **state)
+TEST_WITH(added_tokens_are_those_of_autotokenizer, NULL, clear)
 {
 #define ADDED                                                                                                          \
     "}, \"added_tokens\": [{\"content\": \"[MASK]\", \"id\": 4, \"special\": true, \"lstrip\": true}, {\"content\": "  \
@@ -231,7 +226,6 @@ static void added_tokens_are_those_of_autotokenizer(void **state)
         {VOCAB, NULL, "{" BERT ", \"added_tokens_decoder\": {\"7\": {\"content\": \"y\"}}}", "{\"z\": 7}", NULL,
          "y:7:no" REST " [MASK]:4:s"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         clear(NULL);
         if (cases[i].json)
@@ -245,7 +239,7 @@ static void added_tokens_are_those_of_autotokenizer(void **state)
     }
 }
 
-static void added_tokens_are_refused(void **state)
+TEST_WITH(added_tokens_are_refused, NULL, clear)
 {
     static const struct {
         const char *config;
@@ -258,7 +252,6 @@ static void added_tokens_are_refused(void **state)
         {"{\"added_tokens_decoder\": {\"6\": {\"content\": \"y\"}}}", ERR_INPUT, "two pieces have the id 6"},
         {"{\"mask_token\": \"<mask>\"}", ERR_UNSAFE, "no piece \"<mask>\", which its settings name"},
     };
-    (void)state;
     put(names[0], VOCAB);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         put(names[1], cases[i].config);
@@ -266,7 +259,7 @@ static void added_tokens_are_refused(void **state)
     }
 }
 
-static void others_are_refused(void **state)
+TEST_WITH(others_are_refused, NULL, clear)
 {
 #define WORDS "\"normalizer\": {\"type\": \"BertNormalizer\"}, \"pre_tokenizer\": {\"type\": \"BertPreTokenizer\"}"
 #define FIVE  "\"[PAD]\": 0, \"[UNK]\": 1, \"[CLS]\": 2, \"[SEP]\": 3, \"[MASK]\": 4"
@@ -300,7 +293,6 @@ static void others_are_refused(void **state)
          "\"vocab\": {" FIVE "}}}",
          ERR_INPUT, "two pieces have the id 4"},
     };
-    (void)state;
     bad("test_read.none", ERR_USAGE, "");
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         put(names[2], others[i].json);
@@ -312,18 +304,4 @@ static void others_are_refused(void **state)
     bad(FOLDER, ERR_USAGE, "neither tokenizer.json nor vocab.txt");
     put(names[5], "");
     bad(FOLDER, ERR_UNSAFE, "SentencePiece is not supported");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_lone_vocabulary_says_nothing, clear),
-        cmocka_unit_test_teardown(a_config_beside_it_says_how_text_is_cut, clear),
-        cmocka_unit_test_teardown(settings_are_those_of_autotokenizer, clear),
-        cmocka_unit_test_teardown(disagreement_is_noted_once, clear),
-        cmocka_unit_test_teardown(added_tokens_are_those_of_autotokenizer, clear),
-        cmocka_unit_test_teardown(added_tokens_are_refused, clear),
-        cmocka_unit_test_teardown(others_are_refused, clear),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

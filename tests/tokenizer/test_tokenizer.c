@@ -13,12 +13,11 @@ TEST(published_vectors)
     assert_string_equal(words_of(STR(" \tHeLLo!how  \n Are yoU?  "), false, true), "hello|!|how|are|you|?");
     assert_string_equal(words_of(STR(" \tHeLLo!how  \n Are yoU?  "), true, false), "HeLLo|!|how|Are|yoU|?");
     assert_string_equal(words_of(STR("H\u00E9llo"), false, true), "hello");
-    struct vocab *vocab = vocab_of(PUBLISHED);
+    SCOPED(vocab_close_at) struct vocab *vocab = vocab_of(PUBLISHED);
     assert_string_equal(pieces_of(vocab, STR("UNwant\u00E9d,running"), false, true), "un ##want ##ed , runn ##ing");
     assert_string_equal(pieces_of(vocab, STR(""), false, true), "");
     assert_string_equal(pieces_of(vocab, STR("unwanted running"), false, true), "un ##want ##ed runn ##ing");
     assert_string_equal(pieces_of(vocab, STR("unwantedX running"), false, true), "[UNK] runn ##ing");
-    vocab_close(vocab);
 }
 
 TEST(each_step_is_done_in_its_order)
@@ -95,29 +94,25 @@ TEST(a_final_sigma_is_final_by_google_alone)
 /* The cache of runs must not keep a form of sigma that depended on its neighbours. */
 TEST(remembered_runs_forget_no_sigma)
 {
-    struct vocab *vocab = vocab_of("a\u03C2 a\u03C3 . b");
+    SCOPED(vocab_close_at) struct vocab *vocab = vocab_of("a\u03C2 a\u03C3 . b");
+    SCOPED(tokenizer_close_at)
     struct tokenizer *tokenizer =
         tokenizer_open(vocab, &(struct tokenizer_options){.strip_accents = true, .profile = PROFILE_GOOGLE});
-    struct tokenizer_state *words = tokenizer_state_open(tokenizer);
-    struct ids ids = {0};
+    SCOPED(tokenizer_state_close_at) struct tokenizer_state *words = tokenizer_state_open(tokenizer);
+    SCOPED(ids_release) struct ids ids = {0};
     for (int i = 0; i < 2; i++)
         tokenizer_ids(words, STR("A\u03A3 A\u03A3.b A\u03A3."), &ids);
     const uint32_t expected[] = {0, 1, 2, 3, 0, 2};
     assert_int_equal(ids.count, 12);
     assert_memory_equal(ids.data, expected, sizeof expected);
     assert_memory_equal(ids.data + 6, expected, sizeof expected);
-    ids_release(&ids);
-    tokenizer_state_close(words);
-    tokenizer_close(tokenizer);
-    vocab_close(vocab);
 }
 
 TEST(specials_in_a_text_are_text)
 {
-    struct vocab *vocab = vocab_of("[ mask ] ##s # ing ##ing x");
+    SCOPED(vocab_close_at) struct vocab *vocab = vocab_of("[ mask ] ##s # ing ##ing x");
     assert_string_equal(pieces_of(vocab, STR("[MASK]x[mask]"), false, true), "[ mask ] x [ mask ]");
     assert_string_equal(pieces_of(vocab, STR("##ing ing xing s"), false, true), "# # ing ing x ##ing [UNK]");
-    vocab_close(vocab);
 }
 
 TEST(ideographs_are_words_unless_they_are_joined)
@@ -143,9 +138,10 @@ TEST(ill_formed_bytes_are_dropped)
 
 TEST(a_word_has_at_most_100_letters)
 {
-    struct vocab *vocab = vocab_of("a ##a e ##e \u1100 ##\u1161 ##\u1100");
+    SCOPED(vocab_close_at) struct vocab *vocab = vocab_of("a ##a e ##e \u1100 ##\u1161 ##\u1100");
+    SCOPED(tokenizer_close_at)
     struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){.strip_accents = true});
-    struct tokenizer_state *words = tokenizer_state_open(tokenizer);
+    SCOPED(tokenizer_state_close_at) struct tokenizer_state *words = tokenizer_state_open(tokenizer);
     const struct {
         const char *letter;
         size_t times, ids;
@@ -156,39 +152,36 @@ TEST(a_word_has_at_most_100_letters)
         {"a\u00AD", 100, 100}, {"a\u00AD", 101, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct buf text = {0};
+        SCOPED(buf_release) struct buf text = {0};
         for (size_t k = 0; k < cases[i].times; k++)
             buf_add_text(&text, cases[i].letter);
-        struct ids ids = {0};
+        SCOPED(ids_release) struct ids ids = {0};
         tokenizer_ids(words, buf_str(&text), &ids);
         assert_int_equal(ids.count, cases[i].ids);
         assert_true((ids.data[0] == vocab->unk) == (cases[i].ids == 1));
-        ids_release(&ids);
-        buf_release(&text);
     }
-    tokenizer_state_close(words);
-    tokenizer_close(tokenizer);
-    vocab_close(vocab);
 }
 
 /* Results must not depend on earlier texts, nor on where in memory the text ends. */
 TEST(memory_never_changes_a_result)
 {
+    SCOPED(vocab_close_at)
     struct vocab *vocab = vocab_of("a ##a b ##b c ##c ab ##abc bca \u00E9 ##\u00E9 \u4E2D . , e");
     const char *const parts[] = {"a", "b", "c", "A", "\u00C9", "\u00E9", " ", ".", "\u4E2D", "\xC3", "e\u0301", "\x01"};
-    struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){0});
-    struct tokenizer_state *old = tokenizer_state_open(tokenizer);
+    SCOPED(tokenizer_close_at) struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){0});
+    SCOPED(tokenizer_state_close_at) struct tokenizer_state *old = tokenizer_state_open(tokenizer);
     uint32_t draw = 1;
     for (int round = 0; round < 3000; round++) {
-        struct buf text = {0};
+        SCOPED(buf_release) struct buf text = {0};
         for (int i = 0; i < round % 70; i++) {
             draw = draw * 1664525 + 1013904223;
             buf_add_text(&text, parts[(draw >> 16) % 12]);
         }
+        SCOPED(mem_free_at)
         char *exact = mem_alloc(text.size); /* so that the sanitizer sees a byte read after the end */
         if (text.size)
             memcpy(exact, text.data, text.size);
-        struct ids remembered = {0}, fresh = {0};
+        SCOPED(ids_release) struct ids remembered = {0}, fresh = {0};
         tokenizer_ids(old, (struct str){exact, text.size}, &remembered);
         if (round % 50 == 49 || round < 300) {
             struct tokenizer_state *new = tokenizer_state_open(tokenizer);
@@ -198,22 +191,15 @@ TEST(memory_never_changes_a_result)
             if (fresh.count)
                 assert_memory_equal(remembered.data, fresh.data, fresh.count * sizeof *fresh.data);
         }
-        mem_free(exact);
-        ids_release(&remembered);
-        ids_release(&fresh);
-        buf_release(&text);
     }
-    tokenizer_state_close(old);
-    tokenizer_close(tokenizer);
-    vocab_close(vocab);
 }
 
 TEST(ids_are_appended)
 {
-    struct vocab *vocab = vocab_of("a b");
-    struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){0});
-    struct tokenizer_state *words = tokenizer_state_open(tokenizer);
-    struct ids ids = {0};
+    SCOPED(vocab_close_at) struct vocab *vocab = vocab_of("a b");
+    SCOPED(tokenizer_close_at) struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){0});
+    SCOPED(tokenizer_state_close_at) struct tokenizer_state *words = tokenizer_state_open(tokenizer);
+    SCOPED(ids_release) struct ids ids = {0};
     tokenizer_ids(words, STR("a"), &ids);
     tokenizer_ids(words, STR(""), &ids);
     tokenizer_ids(words, (struct str){0}, &ids);
@@ -221,33 +207,25 @@ TEST(ids_are_appended)
     assert_int_equal(ids.count, 2);
     assert_int_equal(ids.data[0], 0);
     assert_int_equal(ids.data[1], 1);
-    ids_release(&ids);
-    tokenizer_state_close(words);
-    tokenizer_close(tokenizer);
-    vocab_close(vocab);
 }
 
 static double seconds_for(struct str part, size_t bytes, enum profile profile)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     buf_add_text(&text, "a");
     while (text.size < bytes)
         buf_add_str(&text, part);
-    struct vocab *vocab = vocab_of("a ##a");
+    SCOPED(vocab_close_at) struct vocab *vocab = vocab_of("a ##a");
+    SCOPED(tokenizer_close_at)
     struct tokenizer *tokenizer =
         tokenizer_open(vocab, &(struct tokenizer_options){.strip_accents = true, .profile = profile});
-    struct tokenizer_state *words = tokenizer_state_open(tokenizer);
-    struct ids ids = {0};
+    SCOPED(tokenizer_state_close_at) struct tokenizer_state *words = tokenizer_state_open(tokenizer);
+    SCOPED(ids_release) struct ids ids = {0};
     struct timespec before, after;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
     tokenizer_ids(words, buf_str(&text), &ids);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
     assert_true(ids.count >= 1);
-    ids_release(&ids);
-    tokenizer_state_close(words);
-    tokenizer_close(tokenizer);
-    vocab_close(vocab);
-    buf_release(&text);
     return (double)(after.tv_sec - before.tv_sec) + 1e-9 * (double)(after.tv_nsec - before.tv_nsec);
 }
 

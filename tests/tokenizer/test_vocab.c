@@ -43,7 +43,7 @@ static void assert_piece(const struct vocab *vocab, uint32_t id, const char *pie
 
 TEST(ids_are_line_numbers)
 {
-    struct vocab *vocab = good(STR("the\n" SPECIALS "##s\n"));
+    SCOPED(vocab_close_at) struct vocab *vocab = good(STR("the\n" SPECIALS "##s\n"));
     assert_int_equal(vocab->count, 7);
     assert_piece(vocab, 0, "the");
     assert_piece(vocab, 6, "##s");
@@ -55,7 +55,6 @@ TEST(ids_are_line_numbers)
     uint32_t id;
     assert_true(vocab_find(vocab, STR("##s"), &id) && id == 6);
     assert_false(vocab_find(vocab, STR("s"), &id));
-    vocab_close(vocab);
     vocab_close(NULL);
 }
 
@@ -68,47 +67,40 @@ TEST(line_ends_are_trimmed_and_may_be_missing)
         STR(SPECIALS "a\nb\n\n\r\n \n"),
         STR(SPECIALS "a \t\xC2\xA0\xE2\x80\xA8\nb\xC2\x85\x0B\xE3\x80\x80\n"),
     };
-    struct vocab *expected = good(plain);
+    SCOPED(vocab_close_at) struct vocab *expected = good(plain);
     assert_int_equal(expected->count, 7);
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
-        struct vocab *vocab = good(same[i]);
+        SCOPED(vocab_close_at) struct vocab *vocab = good(same[i]);
         assert_int_equal(vocab->count, 7);
         assert_true(vocab->hash == expected->hash);
-        vocab_close(vocab);
     }
     assert_true(expected->hash == hash64(plain.data, plain.size));
-    vocab_close(expected);
 }
 
 TEST(of_equal_pieces_the_last_counts)
 {
-    struct vocab *vocab = good(STR(SPECIALS "a\nb\na\n[UNK]\n"));
+    SCOPED(vocab_close_at) struct vocab *vocab = good(STR(SPECIALS "a\nb\na\n[UNK]\n"));
     uint32_t id;
     assert_int_equal(vocab->count, 9);
     assert_true(vocab_find(vocab, STR("a"), &id) && id == 7);
     assert_int_equal(vocab->unk, 8);
-    struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){0});
-    struct tokenizer_state *words = tokenizer_state_open(tokenizer);
-    struct ids ids = {0};
+    SCOPED(tokenizer_close_at) struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){0});
+    SCOPED(tokenizer_state_close_at) struct tokenizer_state *words = tokenizer_state_open(tokenizer);
+    SCOPED(ids_release) struct ids ids = {0};
     tokenizer_ids(words, STR("a b c"), &ids);
     assert_int_equal(ids.count, 3);
     assert_int_equal(ids.data[0], 7);
     assert_int_equal(ids.data[1], 6);
     assert_int_equal(ids.data[2], 8);
-    ids_release(&ids);
-    tokenizer_state_close(words);
-    tokenizer_close(tokenizer);
-    vocab_close(vocab);
 }
 
 TEST(an_empty_line_inside_is_a_piece_that_matches_nothing)
 {
-    struct vocab *vocab = good(STR("\n" SPECIALS "\na\n##b\n##\n"));
+    SCOPED(vocab_close_at) struct vocab *vocab = good(STR("\n" SPECIALS "\na\n##b\n##\n"));
     assert_int_equal(vocab->count, 10);
     assert_piece(vocab, 0, "");
     assert_piece(vocab, 6, "");
     assert_string_equal(pieces_of(vocab, STR("a ab c"), false, true), "a a ##b [UNK]");
-    vocab_close(vocab);
 }
 
 TEST(a_byte_order_mark_belongs_to_the_first_piece)
@@ -117,25 +109,24 @@ TEST(a_byte_order_mark_belongs_to_the_first_piece)
     assert_int_equal(err.kind, ERR_INPUT);
     assert_non_null(strstr(err.text, "[PAD]"));
     assert_non_null(strstr(err.hint, "byte order mark"));
+    SCOPED(vocab_close_at)
     struct vocab *vocab = good(STR("\xEF\xBB\xBF"
                                    "a\n" SPECIALS));
     assert_piece(vocab, 0,
                  "\xEF\xBB\xBF"
                  "a");
-    vocab_close(vocab);
 }
 
 TEST(a_missing_special_is_named)
 {
     static const char *const specials[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
     for (size_t missing = 0; missing < 5; missing++) {
-        struct buf text = {0};
+        SCOPED(buf_release) struct buf text = {0};
         for (size_t i = 0; i < 5; i++)
             buf_addf(&text, "%s\n", i == missing ? "x" : specials[i]);
         const struct error err = bad(buf_str(&text));
         assert_int_equal(err.kind, ERR_INPUT);
         assert_non_null(strstr(err.text, specials[missing]));
-        buf_release(&text);
     }
     assert_int_equal(bad(STR("")).kind, ERR_INPUT);
     assert_int_equal(bad(STR("\n")).kind, ERR_INPUT);
@@ -150,7 +141,7 @@ TEST(what_is_not_utf8_is_refused)
 
 TEST(limits_hold)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     buf_add_text(&text, SPECIALS);
     const size_t specials = text.size;
     for (size_t i = 5; i < VOCAB_PIECES_MAX; i++)
@@ -170,7 +161,6 @@ TEST(limits_hold)
     vocab_close(vocab);
     text.size++;
     assert_int_equal(bad(buf_str(&text)).kind, ERR_UNSAFE);
-    buf_release(&text);
 }
 
 /* By Google's rules both ends of a line are stripped as by Python, ill-formed bytes are dropped, and empty lines are
@@ -208,7 +198,7 @@ TEST(a_missing_file_is_the_users_mistake)
 
 TEST(what_is_written_reads_back)
 {
-    struct vocab *vocab = vocab_of("a ##b \xC3\xA9"), *again;
+    SCOPED(vocab_close_at) struct vocab *vocab = vocab_of("a ##b \xC3\xA9"), *again = NULL;
     struct error err;
     assert_int_equal(vocab_write(vocab, FILE_NAME, &err), 0);
     assert_int_equal(vocab_read(&again, FILE_NAME, VOCAB_HF, &err), 0);
@@ -218,8 +208,6 @@ TEST(what_is_written_reads_back)
     assert_int_equal(again->mask, vocab->mask);
     for (uint32_t i = 0; i < vocab->count; i++)
         assert_true(str_equal(again->pieces[i], vocab->pieces[i]));
-    vocab_close(vocab);
-    vocab_close(again);
 }
 
 /* Each defect stands on lines of its own: its count and its first line are told, and no other's. */
@@ -227,7 +215,7 @@ TEST(every_defect_has_its_own_line)
 {
     static const char *const lines[] = {"a\r", "b ", "", "twice", "\xff", NULL};
     for (size_t shift = 0; shift < 5; shift++) {
-        struct buf text = {0};
+        SCOPED(buf_release) struct buf text = {0};
         struct vocab_defects found;
         uint64_t first[5], line = 0;
         buf_add_text(&text, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n");
@@ -245,7 +233,6 @@ TEST(every_defect_has_its_own_line)
         assert_true(found.duplicates == 1 && found.first_duplicate == first[3]);
         assert_true(found.ill_formed == 1 && found.first_ill_formed == first[4]);
         assert_true(found.missing_count == 0 && !found.byte_order_mark && !found.no_final_newline);
-        buf_release(&text);
     }
 }
 
@@ -258,7 +245,7 @@ TEST(a_role_without_a_piece_of_its_own_is_named)
         struct error err = {0};
         if (wrong)
             roles[ROLE_MASK] = wrong == 1 ? VOCAB_NONE : 2;
-        struct vocab *vocab = vocab_make(VOCAB_WORDPIECE, pieces, 4, roles);
+        SCOPED(vocab_close_at) struct vocab *vocab = vocab_make(VOCAB_WORDPIECE, pieces, 4, roles);
         assert_int_equal(vocab->sep, 2);
         assert_int_equal(vocab_need_roles(vocab, "x.json", &err), wrong ? -1 : 0);
         if (wrong == 1)
@@ -266,6 +253,5 @@ TEST(a_role_without_a_piece_of_its_own_is_named)
         else if (wrong)
             assert_string_equal(err.text, "this tokenizer has </s> as its separator and its mask token");
         assert_int_equal(err.kind, wrong ? ERR_UNSAFE : 0);
-        vocab_close(vocab);
     }
 }

@@ -16,7 +16,7 @@ static uint64_t count_of(const struct word_counts *counts, const char *word)
 
 TEST(counts_are_exact)
 {
-    struct word_counts *counts = word_counts_open(64 << 20);
+    SCOPED(word_counts_close_at) struct word_counts *counts = word_counts_open(64 << 20);
     char word[32];
     for (uint32_t round = 0; round < 3; round++)
         for (uint32_t i = 0; i < 50000; i++) {
@@ -36,13 +36,12 @@ TEST(counts_are_exact)
     assert_int_equal(word_counts_size(counts), 0);
     word_counts_add(counts, STR("w7"), 1);
     assert_int_equal(count_of(counts, "w7"), 1);
-    word_counts_close(counts);
     word_counts_close(NULL);
 }
 
 TEST(counts_have_64_bits_and_words_any_bytes)
 {
-    struct word_counts *counts = word_counts_open(0);
+    SCOPED(word_counts_close_at) struct word_counts *counts = word_counts_open(0);
     char long_word[COUNTED_WORD_BYTES_MAX + 1];
     memset(long_word, 'a', sizeof long_word);
     word_counts_add(counts, STR("a\0b"), UINT64_C(1) << 40);
@@ -56,12 +55,11 @@ TEST(counts_have_64_bits_and_words_any_bytes)
     uint64_t n;
     assert_int_equal(word_counts_word(counts, 0, &n).size, 3);
     assert_true(n == UINT64_C(1) << 41);
-    word_counts_close(counts);
 }
 
 TEST(merging_adds)
 {
-    struct word_counts *a = word_counts_open(1 << 20), *b = word_counts_open(1 << 20);
+    SCOPED(word_counts_close_at) struct word_counts *a = word_counts_open(1 << 20), *b = word_counts_open(1 << 20);
     word_counts_add(a, STR("x"), 1);
     word_counts_add(a, STR("y"), 2);
     word_counts_add(b, STR("y"), 3);
@@ -71,14 +69,12 @@ TEST(merging_adds)
     assert_int_equal(count_of(a, "x"), 1);
     assert_int_equal(count_of(a, "y"), 5);
     assert_int_equal(count_of(a, "z"), 4);
-    word_counts_close(a);
-    word_counts_close(b);
 }
 
 /* A million different words in 256 KiB: the frequent ones stay, all others are accounted for. */
 TEST(memory_is_bounded)
 {
-    struct word_counts *counts = word_counts_open(256 << 10);
+    SCOPED(word_counts_close_at) struct word_counts *counts = word_counts_open(256 << 10);
     const uint64_t calls = mem_calls();
     uint64_t sum = 0;
     char word[32];
@@ -100,13 +96,12 @@ TEST(memory_is_bounded)
         sum += n;
     }
     assert_int_equal(sum + word_counts_forgotten(counts), 2000000);
-    word_counts_close(counts);
 }
 
 /* No word is rare and they do not fit into memory: all counts are dropped, several times. */
 TEST(memory_is_bounded_where_no_word_is_rare)
 {
-    struct word_counts *counts = word_counts_open(256 << 10);
+    SCOPED(word_counts_close_at) struct word_counts *counts = word_counts_open(256 << 10);
     uint64_t sum = 0;
     char word[32];
     for (uint32_t i = 0; i < 50000; i++) {
@@ -122,13 +117,11 @@ TEST(memory_is_bounded_where_no_word_is_rare)
     assert_true(sum + word_counts_forgotten(counts) == UINT64_C(50000) * 1000000);
 
     /* A merge keeps the totals of words dropped before. */
-    struct word_counts *all = word_counts_open(256 << 10);
+    SCOPED(word_counts_close_at) struct word_counts *all = word_counts_open(256 << 10);
     const uint64_t forgotten = word_counts_forgotten(counts);
     assert_true(forgotten > 0);
     for (uint64_t times = 1; times <= 2; times++) {
         word_counts_merge(all, counts);
         assert_true(word_counts_forgotten(all) >= times * forgotten);
     }
-    word_counts_close(all);
-    word_counts_close(counts);
 }

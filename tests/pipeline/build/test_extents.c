@@ -147,7 +147,7 @@ static int read_round(struct world *world, uint32_t cut_in, struct buf *out, str
     assert_int_equal(extents_join(&extents, err), 0);
     world->removed += (unsigned)(before - extents.count);
     assert_int_equal(extents_cut(&extents, cut_in, err), 0);
-    struct extent_task *tasks = mem_array(extents.count, sizeof *tasks);
+    SCOPED(mem_free_at) struct extent_task *tasks = mem_array(extents.count, sizeof *tasks);
     const size_t count = extents_share(&extents, cut_in, tasks);
     int result = 0;
     for (size_t i = 0; i < count; i++) {
@@ -172,7 +172,6 @@ static int read_round(struct world *world, uint32_t cut_in, struct buf *out, str
         world->joined += (unsigned)extents.count - 1;
         extent_release(&sum);
     }
-    mem_free(tasks);
     extents_release(&extents);
     return result == 0 && count == 0 ? 2 : result;
 }
@@ -198,7 +197,7 @@ static struct world compare_parts(const char *const *paths, size_t count, const 
                                   unsigned patience)
 {
     static struct world world;
-    struct buf whole = {0}, parts = {0};
+    SCOPED(buf_release) struct buf whole = {0}, parts = {0};
     struct error first = {0}, err = {0};
     unsigned joined = 0, removed = 0;
     world_open(&world, options, paths, count);
@@ -215,8 +214,6 @@ static struct world compare_parts(const char *const *paths, size_t count, const 
         else if (strcmp(err.text, first.text) != 0 || err.offset != first.offset)
             fail_msg("%s at %" PRIu64 ", and %s at %" PRIu64, first.text, first.offset, err.text, err.offset);
     }
-    buf_release(&whole);
-    buf_release(&parts);
     return (struct world){.joined = joined, .removed = removed};
 }
 
@@ -337,7 +334,7 @@ TEST(a_journal_keeps_the_state)
     add_dump(&text, 3, 30, 1);
     const char *path = test_file(buf_str(&text));
     const struct dump_options options = small_options(text.size);
-    char *folder = path_join(directory, SPILL_NAME), *journal = spill_journal_path(directory, 0);
+    SCOPED(mem_free_at) char *folder = path_join(directory, SPILL_NAME), *journal = spill_journal_path(directory, 0);
     world_open(&world, &options, &path, 1);
     assert_int_equal(path_make_directory(folder, &err), 0);
     extent_begin(&extent, 0, &world.inputs, 0);
@@ -368,8 +365,6 @@ TEST(a_journal_keeps_the_state)
     extent_release(&extent);
     extent_release(&again);
     world_close(&world);
-    mem_free(folder);
-    mem_free(journal);
 }
 
 TEST(several_files_are_one_row)
@@ -512,15 +507,13 @@ TEST(planted_blocks_are_not_trusted)
         add_page(&text, i, 900, &random);
         if (i % 4 < 3)
             continue;
-        struct buf stream = {0};
+        SCOPED(buf_release) struct buf stream = {0};
         if (i == 39)
             buf_add_text(&text, "</mediawiki>\n");
         add_stream(&stream, (struct str){text.data + from, text.size - from}, 1, 0);
-        struct buf planted = plant_block(buf_str(&stream), buf_str(&block));
+        SCOPED(buf_release) struct buf planted = plant_block(buf_str(&stream), buf_str(&block));
         buf_add_str(&file, buf_str(&planted));
         from = text.size;
-        buf_release(&stream);
-        buf_release(&planted);
     }
     SCOPED(buf_release) struct buf peer = {0};
     assert_int_equal(decode_all(buf_str(&file), &peer), 0);
@@ -570,6 +563,7 @@ TEST(cuts_are_equal_and_keep_to_what_can_be_divided)
 
     const char *const wrong[] = {"", "{}", "{\"extent_version\": 1}", "{}"};
     for (size_t i = 0; i < 4; i++) { /* the last one is beyond the last window */
+        SCOPED(mem_free_at)
         char *journal = spill_journal_path(directory, i < 3 ? 0 : row), *folder = path_join(directory, SPILL_NAME);
         assert_int_equal(path_make_directory(folder, &err), 0);
         assert_int_equal(file_write_all(journal, wrong[i], strlen(wrong[i]), &err), 0);
@@ -579,8 +573,6 @@ TEST(cuts_are_equal_and_keep_to_what_can_be_divided)
         assert_int_equal(err.kind, ERR_VERIFY);
         extents_release(&extents);
         world_close(&world);
-        mem_free(journal);
-        mem_free(folder);
     }
 }
 

@@ -91,25 +91,21 @@ TEST(the_object_names_what_changes_a_byte)
     struct error err = {0};
     settings.seed = UINT64_MAX; /* more than JSON's integers hold */
     dataset_recipe_make(&settings, true, &recipe, &err);
-    json_t *first = dataset_recipe_json(&recipe);
+    json_auto_t *first = dataset_recipe_json(&recipe);
     assert_string_equal(json_string_value(json_object_get(first, "seed")), "18446744073709551615");
     settings.threads = 7;
     settings.memory = 1;
     settings.out = "elsewhere";
     dataset_recipe_make(&settings, true, &recipe, &err);
-    json_t *second = dataset_recipe_json(&recipe);
+    json_auto_t *second = dataset_recipe_json(&recipe);
     assert_true(json_equal(first, second));
     settings.keep = 1;
     dataset_recipe_make(&settings, true, &recipe, &err);
-    json_t *third = dataset_recipe_json(&recipe);
+    json_auto_t *third = dataset_recipe_json(&recipe);
     assert_false(json_equal(first, third));
     strcpy(recipe.templates, "0123456789abcdef");
-    json_t *fourth = dataset_recipe_json(&recipe);
+    json_auto_t *fourth = dataset_recipe_json(&recipe);
     assert_false(json_equal(third, fourth));
-    json_decref(fourth);
-    json_decref(first);
-    json_decref(second);
-    json_decref(third);
 }
 
 TEST(the_profile_is_named_where_it_is_not_hf)
@@ -120,10 +116,9 @@ TEST(the_profile_is_named_where_it_is_not_hf)
     for (int profile = PROFILE_HF; profile <= PROFILE_GOOGLE; profile++) {
         settings.profile = profile;
         dataset_recipe_make(&settings, true, &recipe, &err);
-        json_t *object = dataset_recipe_json(&recipe);
+        json_auto_t *object = dataset_recipe_json(&recipe);
         const char *name = json_string_value(json_object_get(object, "profile"));
         assert_true(profile == PROFILE_HF ? !name : name && strcmp(name, "google") == 0);
-        json_decref(object);
     }
 }
 

@@ -82,21 +82,19 @@ TEST(a_file_that_lacks_a_byte_is_damaged)
     struct error err;
     for (uint32_t e = 0; e < EXTENTS; e++) {
         write_notes(9);
-        char *path = spill_path(directory, e, 1, 0);
+        SCOPED(mem_free_at) char *path = spill_path(directory, e, 1, 0);
         assert_int_equal(truncate(path, (off_t)items[e].spill_bytes[1] - 1), 0);
         assert_int_equal(list(1 << 20, &err), -1);
         assert_int_equal(err.kind, ERR_VERIFY);
         assert_string_equal(err.file, path);
-        mem_free(path);
     }
     write_notes(9);
     assert_int_equal(list(1 << 20, &err), 0);
-    char *path = path_join(directory, SPILL_NAME "/9999999999.near");
+    SCOPED(mem_free_at) char *path = path_join(directory, SPILL_NAME "/9999999999.near");
     assert_int_equal(truncate(path, 2 * sizeof(struct sample_key) - 1), 0);
     assert_int_equal(repeats_open(&repeats, &recipe, directory, &err), -1);
     assert_int_equal(err.kind, ERR_VERIFY);
     repeats_close(&repeats);
-    mem_free(path);
 }
 
 GROUP(make_directory, remove_directory)

@@ -49,7 +49,7 @@ TEST(a_load_is_an_eighth_of_memory)
 /* Their memory is not that of the threads: added to what is chosen, taken from what is typed. */
 TEST(templates_have_memory_of_their_own)
 {
-    struct buf file = {0};
+    SCOPED(buf_release) struct buf file = {0};
     struct error err = {0};
     struct inputs inputs = {0};
     char hash[17];
@@ -69,5 +69,4 @@ TEST(templates_have_memory_of_their_own)
     settings.memory--;
     assert_int_equal(resource_plan_threads(&settings, &inputs, &plan, &err), -1);
     templates_free(inputs.templates);
-    buf_release(&file);
 }

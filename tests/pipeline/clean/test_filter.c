@@ -53,11 +53,10 @@ static struct buf identity_of(const struct dsdata_settings *settings, const char
     struct filters *filters;
     struct error err = {0};
     struct buf identity = {0};
-    json_t *recipe = json_object();
+    json_auto_t *recipe = json_object();
     assert_int_equal(filters_open(&filters, settings, &err), 0);
     filters_identify(filters, recipe);
     buf_add_text(&identity, json_string_value(json_object_get(recipe, option)));
-    json_decref(recipe);
     filters_close(filters);
     return identity;
 }
@@ -87,12 +86,11 @@ TEST(languages_are_guessed_or_stated)
 /* The verdict on `head` and 60 words of 4 letters on 6 lines. */
 static enum page_fate fate_of_prose(const char *filter, const char *head)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     buf_add_text(&text, head);
     for (int i = 0; i < 60; i++)
         buf_addf(&text, "%s%s", i % 10 == 0 ? "that" : i == 7 ? "with" : "word", i % 10 == 9 ? "\n" : " ");
     const enum page_fate fate = fate_of(&(struct dsdata_settings){.filter = filter}, buf_text(&text), "");
-    buf_release(&text);
     return fate;
 }
 
@@ -190,12 +188,10 @@ static struct buf identity_of_two(const char *one, const char *two)
 
 TEST(every_excluded_file_counts)
 {
+    SCOPED(buf_release)
     struct buf other = identity_of_two(ALPHABET " ", ALPHABET), same = identity_of_two(ALPHABET, " " ALPHABET),
                few = identity_of_two(ALPHABET, "too few words");
     assert_int_equal(same.size, 16); /* a file without a new n-gram is none without an n-gram */
     assert_string_not_equal(buf_text(&same), buf_text(&other)); /* the same bytes in a row */
     assert_int_equal(few.size, 0);
-    buf_release(&other);
-    buf_release(&same);
-    buf_release(&few);
 }

@@ -32,7 +32,7 @@ static const uint8_t *data(const struct buf *buf)
 /* Decodes the block at bit 32 at all CPU levels and compares each result with libbz2's. Returns ours. */
 static enum bzip2_result compare(const struct buf *file, uint32_t level, size_t text_max)
 {
-    struct buf ours = {0}, theirs = {0};
+    SCOPED(buf_release) struct buf ours = {0}, theirs = {0};
     struct bzip2_block block = {0};
     const enum bzip2_result verdict =
         bzip2_decode(&libbz2, data(file), file->size, 32, level, text_max, &theirs, &block);
@@ -56,8 +56,6 @@ static enum bzip2_result compare(const struct buf *file, uint32_t level, size_t 
             assert_same((struct str){ours.data + 4, ours.size - 4}, buf_str(&theirs));
         }
     }
-    buf_release(&ours);
-    buf_release(&theirs);
     return first;
 }
 

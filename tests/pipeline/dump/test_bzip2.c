@@ -57,7 +57,7 @@ TEST(a_magic_is_found_at_every_bit)
 /* Follows the blocks of one stream and compares the result with its original text. Returns the number of blocks. */
 static unsigned follow(struct str text, int level, size_t block_bytes, size_t before)
 {
-    struct buf file = {0}, out = {0};
+    SCOPED(buf_release) struct buf file = {0}, out = {0};
     struct bzip2_memory memory = {0};
     struct bzip2_block block;
     unsigned blocks = 0;
@@ -80,8 +80,6 @@ static unsigned follow(struct str text, int level, size_t block_bytes, size_t be
     assert_int_equal(bzip2_bits(data(&file), file.size, bit, 48), BZIP2_MAGIC_END);
     assert_int_equal((bit + 80 + 7) / 8, file.size);
     assert_same(buf_str(&out), text);
-    buf_release(&file);
-    buf_release(&out);
     bzip2_release(&memory);
     return blocks;
 }
@@ -89,7 +87,7 @@ static unsigned follow(struct str text, int level, size_t block_bytes, size_t be
 TEST(blocks_decode_to_the_text)
 {
     for (uint64_t seed = 1; seed <= 4; seed++) {
-        struct buf text = {0};
+        SCOPED(buf_release) struct buf text = {0};
         make_text(&text, 250000, seed);
         assert_true(follow(buf_str(&text), 1, 0, 0) >= 2);
         assert_int_equal(follow(buf_str(&text), 9, 0, 5), 1);
@@ -97,7 +95,6 @@ TEST(blocks_decode_to_the_text)
                                                                                  * a byte */
         assert_int_equal(follow((struct str){text.data, 1}, 9, 0, 0), 1);
         assert_int_equal(follow((struct str){text.data, 40}, 1, 1, 0), 40);
-        buf_release(&text);
     }
 }
 

@@ -10,7 +10,7 @@ static const size_t windows[] = {13, 100, 4096, 1 << 20};
  * plain text, or -1 if all fail with the same error; anything else fails the test. */
 static int verdict(struct str file, struct str text, struct error *err)
 {
-    struct buf expected = {0}, got = {0};
+    SCOPED(buf_release) struct buf expected = {0}, got = {0};
     struct error last = {0};
     int result = 0, text_result = 0;
     if (text.size) {
@@ -35,8 +35,6 @@ static int verdict(struct str file, struct str text, struct error *err)
             assert_same(buf_str(&got), buf_str(&expected)); /* with one window, the groups are those of the plain text
                                                              * */
     }
-    buf_release(&expected);
-    buf_release(&got);
     return result;
 }
 
@@ -301,12 +299,11 @@ TEST(magics_inside_a_block_are_passed_over)
     SCOPED(buf_release) struct buf text = make_dump(12), stream = {0}, peer = {0};
     add_stream(&stream, buf_str(&text), 1, 0);
     for (unsigned count = 0; count <= 100; count = count * 5 + 1) {
-        struct buf planted = plant_in_selectors(buf_str(&stream), count);
+        SCOPED(buf_release) struct buf planted = plant_in_selectors(buf_str(&stream), count);
         buf_reset(&peer);
         assert_int_equal(decode_all(buf_str(&planted), &peer), 0);
         assert_same(buf_str(&peer), buf_str(&text));
         assert_accepted(buf_str(&planted), buf_str(&text));
-        buf_release(&planted);
     }
 }
 
@@ -341,6 +338,7 @@ TEST(a_block_is_at_most_three_megabytes)
     add_stream(&stream, buf_str(&text), 1, 0);
     for (unsigned more = 0; more < 2; more++) {
         struct error err = {0};
+        SCOPED(buf_release)
         struct buf planted = plant_detours(buf_str(&stream), 2 * (BZIP2_BLOCK_BYTES_MAX + (more ? 0 : -100000)));
         buf_reset(&peer);
         assert_int_equal(decode_all(buf_str(&planted), &peer), 0);
@@ -348,7 +346,6 @@ TEST(a_block_is_at_most_three_megabytes)
         assert_int_equal(read_bytes(buf_str(&planted), &options, &got, &err), more ? -1 : 0);
         if (more)
             assert_true(err.kind == ERR_INPUT && err.offset == 4 && strstr(err.text, "bzip2 block that begins here"));
-        buf_release(&planted);
     }
 }
 

@@ -182,14 +182,13 @@ TEST(a_line_that_shows_nothing_is_blank)
     for (size_t i = 0; i < sizeof blanks / sizeof *blanks; i++)
         for (size_t k = 0; k < sizeof shown / sizeof *shown; k++)
             for (unsigned form = 0; form < 3; form++) {
-                struct buf text = {0};
+                SCOPED(buf_release) struct buf text = {0};
                 const char *blank = blanks[i], *line = shown[k];
                 buf_addf(&text, "%s\n%s%s\n%s\n%s\n%s\n\n%s\n%s%s%s", blank, blank, line, line, blank, blank, line,
                          line, blank, form == 0 ? "" : "\n");
                 buf_text(&text);
                 options.blank_lines = form != 2;
                 assert_documents(form == 1 ? SOURCE_JSONL : SOURCE_TEXT, buf_str(&text), &options);
-                buf_release(&text);
             }
 }
 
@@ -234,7 +233,7 @@ TEST(a_look_at_a_window_takes_parts_of_long_documents)
         struct dump_options options = small_options(1);
         struct cutter cutter;
         struct group group = {0};
-        struct buf out = {0};
+        SCOPED(buf_release) struct buf out = {0};
         options.blank_lines = cases[i].blank_lines;
         cutter_init(&cutter, &options, input_formats[SOURCE_TEXT], false);
         cutter_peek(&cutter, STR("ne\ntwo\n\n\nthree\nfo"), cases[i].first, cases[i].last, &group);
@@ -243,7 +242,6 @@ TEST(a_look_at_a_window_takes_parts_of_long_documents)
         assert_string_equal(buf_text(&out), cases[i].records);
         cutter_release(&cutter);
         group_release(&group);
-        buf_release(&out);
     }
 }
 

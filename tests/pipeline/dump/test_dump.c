@@ -222,7 +222,7 @@ TEST(the_kind_follows_from_the_content)
         struct dump_options options = small_options(16);
         struct dump *dump;
         struct error err = {0};
-        struct buf file = {0};
+        SCOPED(buf_release) struct buf file = {0};
         options.kind = c->asked;
         if (i % 2 && (c->bytes.size == 0 || c->error == ERR_UNSAFE || strstr(c->hint, "download")))
             continue;
@@ -241,7 +241,6 @@ TEST(the_kind_follows_from_the_content)
         } else {
             assert_string_not_equal(err.file, "");
         }
-        buf_release(&file);
     }
 }
 
@@ -256,13 +255,12 @@ TEST(hints_for_compressed_inputs_unpack_them)
         struct dump_options options = small_options(16);
         struct dump *dump;
         struct error err = {0};
-        struct buf file = {0};
+        SCOPED(buf_release) struct buf file = {0};
         add_stream(&file, cases[i].bytes, 9, 3);
         assert_int_not_equal(dump_open(&dump, test_file(buf_str(&file)), &options, &err), 0);
         assert_int_equal(err.kind, ERR_UNSAFE);
         assert_memory_equal(err.hint, "bzip2 -dc ", 10);
         assert_non_null(strstr(err.hint, cases[i].hint));
-        buf_release(&file);
     }
 }
 

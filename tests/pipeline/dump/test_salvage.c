@@ -69,7 +69,7 @@ TEST(pages_around_a_flipped_byte_are_whole)
 {
     static const size_t streams[] = {3000, 1u << 20}, windows[] = {97, 700, 1u << 20};
     for (size_t s = 0; s < 2; s++) {
-        struct buf text = {0}, file = {0};
+        SCOPED(buf_release) struct buf text = {0}, file = {0};
         size_t harmless = 0, opened = 0;
         make_dump(&text, &file, streams[s]);
         for (size_t at = 0; at < file.size; at += 31) {
@@ -88,8 +88,6 @@ TEST(pages_around_a_flipped_byte_are_whole)
         }
         assert_true(opened > file.size / 31 * 2);
         assert_true(harmless < opened / 50); /* padding bits of a stream's last byte */
-        buf_release(&text);
-        buf_release(&file);
     }
 }
 
@@ -104,7 +102,7 @@ static size_t count_of(struct str text, const char *what)
 TEST(records_before_a_cut_are_complete)
 {
     for (int compressed = 0; compressed < 2; compressed++) {
-        struct buf text = {0}, file = {0};
+        SCOPED(buf_release) struct buf text = {0}, file = {0};
         make_dump(&text, &file, 3000);
         const struct str bytes = compressed ? buf_str(&file) : buf_str(&text);
         size_t before = 0;
@@ -122,15 +120,13 @@ TEST(records_before_a_cut_are_complete)
             before = seen.records;
         }
         assert_true(before >= PAGES - 2);
-        buf_release(&text);
-        buf_release(&file);
     }
 }
 
 TEST(lines_begin_anew_after_a_gap)
 {
     for (int kind = SOURCE_TEXT; kind <= SOURCE_JSONL; kind++) {
-        struct buf text = {0}, file = {0};
+        SCOPED(buf_release) struct buf text = {0}, file = {0};
         uint64_t random = 9;
         for (unsigned i = 0; i < 80; i++)
             buf_addf(&text, "{\"%u\": %u}\n%s", i, test_random(&random), kind == SOURCE_TEXT && i % 4 == 3 ? "\n" : "");
@@ -145,8 +141,6 @@ TEST(lines_begin_anew_after_a_gap)
             }
             file.data[at] ^= 16;
         }
-        buf_release(&text);
-        buf_release(&file);
     }
 }
 

@@ -108,7 +108,7 @@ TEST(every_row_of_the_codecs_is_complete)
 {
     for (enum container container = CONTAINER_NONE + 1; container < CONTAINERS; container++) {
         const struct codec *codec = codec_of(container);
-        struct buf name = {0};
+        SCOPED(buf_release) struct buf name = {0};
         assert_true(codec->name && codec->unit && codec->tool && codec->extension && codec->extension[0] == '.');
         assert_true(codec->expansion_percent >= 100 && codec->magic_bytes > 0);
         assert_true(codec->begins && codec->open && codec->step && codec->again && codec->memory && codec->close);
@@ -116,7 +116,6 @@ TEST(every_row_of_the_codecs_is_complete)
         struct str cut = buf_str(&name), only = str_of(codec->extension);
         assert_true(codec_cut_extension(&cut) && str_equal(cut, STR("a")));
         assert_false(codec_cut_extension(&only)); /* nothing would be left */
-        buf_release(&name);
     }
 }
 
@@ -125,7 +124,7 @@ TEST(a_unit_is_measured_when_it_is_whole)
 {
     for (size_t i = 0; i < PACKINGS; i++) {
         const struct codec *codec = codec_of(containers[i]);
-        struct buf file = {0};
+        SCOPED(buf_release) struct buf file = {0};
         size_t bytes = 0;
         add_unit(&file, STR("a text of one unit"), i);
         const size_t unit = file.size;
@@ -135,7 +134,6 @@ TEST(a_unit_is_measured_when_it_is_whole)
             assert_int_equal(measured, size >= unit);
             assert_true(!measured || bytes == unit);
         }
-        buf_release(&file);
     }
 }
 
@@ -291,7 +289,7 @@ TEST(salvage_continues_with_the_next_unit)
     for (size_t i = 0; i < PACKINGS; i++) {
         pack(&file, buf_str(&text), i, 5);
         for (size_t bad = 1; bad < 5; bad++) { /* not the first one, which has the head */
-            struct buf broken = {0};
+            SCOPED(buf_release) struct buf broken = {0};
             buf_add_str(&broken, buf_str(&file));
             memset(broken.data + file.size * (2 * bad + 1) / 10, 'x', 40);
             options.salvage = false;
@@ -306,7 +304,6 @@ TEST(salvage_continues_with_the_next_unit)
             assert_int_equal(str_find((struct str){out.data + gap + 1, out.size - gap - 1}, STR("== gaps ")), SIZE_MAX);
             assert_true(bad == 4 || str_find(buf_str(&out), STR("line 499 has")) != SIZE_MAX);
             assert_int_not_equal(str_find(buf_str(&out), STR("line 0 has")), SIZE_MAX);
-            buf_release(&broken);
         }
     }
 }

@@ -161,7 +161,7 @@ static void read_text(const struct vocab *vocab, struct documents *documents)
     struct tokenizer *tokenizer =
         tokenizer_open(vocab, &(struct tokenizer_options){.strip_accents = true, .profile = PROFILE_GOOGLE});
     struct tokenizer_state *state = tokenizer_state_open(tokenizer);
-    struct ids ids = {0};
+    SCOPED(ids_release) struct ids ids = {0};
     documents_begin(documents, 1, false);
     for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
         if (!*text[i]) {
@@ -173,7 +173,6 @@ static void read_text(const struct vocab *vocab, struct documents *documents)
         documents_sentence(documents, ids.data, ids.count);
     }
     documents_end(documents);
-    ids_release(&ids);
     tokenizer_state_close(state);
     tokenizer_close(tokenizer);
 }
@@ -204,7 +203,7 @@ static bool list(void *context, const struct sample *sample)
 static void make(bool whole_words, uint64_t seed, struct listing *listing)
 {
     struct vocab *vocab = make_vocab();
-    struct documents documents = {0};
+    SCOPED(documents_release) struct documents documents = {0};
     read_text(vocab, &documents);
     assert_int_equal(documents.count, 3);
     const struct instance_rules rules = {.seq = 32,
@@ -217,7 +216,7 @@ static void make(bool whole_words, uint64_t seed, struct listing *listing)
     struct instances *instances = instances_open(&documents, &rules, seed);
     struct listing made = {.vocab = vocab};
     assert_true(instances_make(instances, list, &made));
-    uint32_t *places = instances_places(instances, made.count);
+    SCOPED(mem_free_at) uint32_t *places = instances_places(instances, made.count);
     *listing = (struct listing){.count = made.count};
     for (size_t i = 0; i < made.count; i++)
         listing->lines[places[i]] = made.lines[i];
@@ -230,9 +229,7 @@ static void make(bool whole_words, uint64_t seed, struct listing *listing)
         assert_string_equal(buf_text(&again.lines[i]), buf_text(&listing->lines[places[i]]));
         buf_release(&again.lines[i]);
     }
-    mem_free(places);
     instances_close(instances);
-    documents_release(&documents);
     vocab_close(vocab);
 }
 
@@ -271,7 +268,7 @@ static bool stop_at_third(void *context, const struct sample *sample)
 TEST(stops_when_asked)
 {
     struct vocab *vocab = make_vocab();
-    struct documents documents = {0};
+    SCOPED(documents_release) struct documents documents = {0};
     read_text(vocab, &documents);
     const struct instance_rules rules = {.seq = 16, .predictions = 4, .copies = 9, .vocab = vocab};
     struct instances *instances = instances_open(&documents, &rules, 1);
@@ -279,6 +276,5 @@ TEST(stops_when_asked)
     assert_false(instances_make(instances, stop_at_third, &count));
     assert_int_equal(count, 3);
     instances_close(instances);
-    documents_release(&documents);
     vocab_close(vocab);
 }

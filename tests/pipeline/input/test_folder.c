@@ -24,23 +24,20 @@ static int make(void **state)
 static void put(const char *name, const char *text)
 {
     struct error err;
-    char *path = path_join(directory, name);
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
     assert_int_equal(file_write_all(path, text, strlen(text), &err), 0);
-    mem_free(path);
 }
 
 static int clear(void **state)
 {
     (void)state;
     struct error err;
-    struct path_list names = {0};
+    SCOPED(path_list_release) struct path_list names = {0};
     path_list(&names, directory, &err);
     for (size_t i = 0; i < names.count; i++) {
-        char *path = path_join(directory, names.names[i]);
+        SCOPED(mem_free_at) char *path = path_join(directory, names.names[i]);
         path_remove(path, &err);
-        mem_free(path);
     }
-    path_list_release(&names);
     return path_remove(directory, &err);
 }
 
@@ -49,13 +46,12 @@ static void expect(const char *wanted)
 {
     struct error err;
     struct folder folder;
-    struct buf names = {0};
+    SCOPED(buf_release) struct buf names = {0};
     if (folder_read(&folder, directory, false, &err) < 0)
         fail_msg("%s", err.text);
     for (size_t i = 0; i < folder.count; i++)
         buf_addf(&names, "%s ", strrchr(folder.parts[i].path, '/') + 1);
     assert_string_equal(buf_text(&names), wanted);
-    buf_release(&names);
     folder_release(&folder);
 }
 

@@ -39,10 +39,9 @@ TEST(frames_are_left_out)
 /* A mark far into a file is part of its text. */
 TEST(only_at_the_beginning)
 {
-    struct buf file = {0};
+    SCOPED(buf_release) struct buf file = {0};
     for (int i = 0; i < 20000; i++)
         buf_add_text(&file, "word\n");
     buf_add_text(&file, "*** START OF THE PROJECT GUTENBERG EBOOK BOATS ***\nOne.\n");
     assert_int_equal(gutenberg_text(buf_str(&file)).size, file.size);
-    buf_release(&file);
 }

@@ -104,7 +104,7 @@ TEST(every_sample_gives_its_documents)
             struct dump_piece piece = {0};
             struct group group = {0};
             struct error err;
-            struct buf texts = {0};
+            SCOPED(buf_release) struct buf texts = {0};
             for (uint64_t window = 0; window < 2; window++) { /* the second is the END piece */
                 int more = dump_read(dump, window, &piece, &err);
                 assert_int_equal(more, window == 0);
@@ -122,7 +122,6 @@ TEST(every_sample_gives_its_documents)
             assert_same(buf_str(&texts), STR("One.\nTwo.\n"));
             piece_release(&piece);
             group_release(&group);
-            buf_release(&texts);
             article_close(reader);
             dump_close(dump);
         }

@@ -37,9 +37,8 @@ static bool taken(struct str line, struct json_member *member)
 
 static bool jansson_takes(struct str line)
 {
-    json_t *object = json_loadb(line.data, line.size, JSON_ALLOW_NUL, NULL);
+    json_auto_t *object = json_loadb(line.data, line.size, JSON_ALLOW_NUL, NULL);
     const bool result = json_is_object(object);
-    json_decref(object);
     return result;
 }
 
@@ -301,11 +300,10 @@ TEST(nests_at_any_depth)
     } cases[] = {{"[", "1", ']'}, {"[", "[]", ']'}, {"{\"a\":", "1", '}'}};
     for (size_t depth = 1; depth < 1000000; depth *= 10)
         for (size_t i = 0; i < COUNT(cases); i++) {
-            struct buf line = nested(depth, cases[i].open, cases[i].value, cases[i].close);
+            SCOPED(buf_release) struct buf line = nested(depth, cases[i].open, cases[i].value, cases[i].close);
             assert_true(taken(buf_str(&line), NULL));
             line.size--;
             assert_false(taken(buf_str(&line), NULL));
-            buf_release(&line);
         }
 }
 

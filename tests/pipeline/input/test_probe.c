@@ -55,7 +55,7 @@ TEST(lines_of_a_file_are_joined_by_its_own_layout)
 /* The last line of a beginning may be cut off, so it does not count. */
 TEST(a_beginning_ends_with_a_line)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     struct probe found;
     while (text.size < 2 * DUMP_HEAD_BYTES)
         buf_add_text(&text, "The ship was built in the north.\n");
@@ -63,21 +63,19 @@ TEST(a_beginning_ends_with_a_line)
     assert_int_equal(found.layout.documents[CUT_LINES], DUMP_HEAD_BYTES / strlen("The ship was built in the north.\n"));
     assert_int_equal(found.layout.whole, 0);
     assert_int_equal(found.layout.brief[CUT_LINES], found.layout.documents[CUT_LINES]);
-    buf_release(&text);
 }
 
 /* A line that is longer than the part examined is taken as far as it goes; a file of exactly that size is whole. */
 TEST(a_beginning_may_hold_no_line_end)
 {
     for (int more = -1; more <= 1; more++) {
-        struct buf text = {0};
+        SCOPED(buf_release) struct buf text = {0};
         struct probe found;
         while (text.size < DUMP_HEAD_BYTES + more)
             buf_add_byte(&text, text.size % 6 == 5 ? ' ' : 'a');
         probe(buf_str(&text), "en", &found);
         assert_int_equal(found.layout.documents[CUT_LINES], 1);
         assert_int_equal(found.bytes, more < 0 ? DUMP_HEAD_BYTES - 1 : DUMP_HEAD_BYTES);
-        buf_release(&text);
     }
 }
 
@@ -110,7 +108,7 @@ TEST(a_fingerprint_is_that_of_both_ends)
     enum { END = 64 << 10 };
     static const size_t sizes[] = {1, END - 1, END, END + 1, 2 * END - 1, 2 * END, 2 * END + 1, 3 * END};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        struct buf text = {0};
+        SCOPED(buf_release) struct buf text = {0};
         while (text.size < sizes[i])
             buf_add_byte(&text, text.size % 60 == 59 ? '\n' : 'd');
         const uint64_t whole = fingerprint(&text, SIZE_MAX);
@@ -119,7 +117,6 @@ TEST(a_fingerprint_is_that_of_both_ends)
             if (places[k] < text.size)
                 assert_int_equal(fingerprint(&text, places[k]) != whole,
                                  places[k] < END || places[k] + END >= text.size);
-        buf_release(&text);
     }
 }
 
@@ -151,7 +148,7 @@ static const char *wiki_language(const char *wikitext)
     struct dump_options options = dump_defaults(input_formats);
     struct dump *dump;
     struct error err = {0};
-    struct buf xml = {0};
+    SCOPED(buf_release) struct buf xml = {0};
     buf_addf(&xml,
              "<mediawiki xml:lang=\"en\"><siteinfo></siteinfo><page><title>A</title><ns>0</ns><id>1</id><revision>"
              "<text>%s</text></revision></page></mediawiki>\n",
@@ -160,7 +157,6 @@ static const char *wiki_language(const char *wikitext)
         fail_msg("%s", err.text);
     const char *language = probe_language(dump, NULL);
     dump_close(dump);
-    buf_release(&xml);
     return language;
 }
 

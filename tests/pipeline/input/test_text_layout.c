@@ -92,7 +92,7 @@ enum made {
 static void make(enum made made, const struct language_text *text, size_t width, const char *newline, size_t paragraphs,
                  struct buf *out)
 {
-    struct buf paragraph = {0};
+    SCOPED(buf_release) struct buf paragraph = {0};
     for (size_t n = 0; n < paragraphs; n++) {
         buf_reset(&paragraph);
         add_paragraph(text, n, &paragraph);
@@ -110,7 +110,6 @@ static void make(enum made made, const struct language_text *text, size_t width,
                      blank ? newline : "");
         }
     }
-    buf_release(&paragraph);
 }
 
 static const struct {
@@ -142,7 +141,7 @@ TEST(every_layout_in_every_language)
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
         for (size_t l = 0; l < sizeof languages / sizeof *languages; l++)
             for (size_t k = 0; k < 3 * 2; k++) {
-                struct buf text = {0};
+                SCOPED(buf_release) struct buf text = {0};
                 const bool broken = layouts[i].wrapped;
                 /* 30 ideographs are as wide as 60 letters */
                 const size_t width = languages[l].between[0] ? widths[k % 3] : widths[k % 3] / 2;
@@ -157,7 +156,6 @@ TEST(every_layout_in_every_language)
                     fail_msg("%s, %s, %zu characters: form %d instead of %d, too long %d instead of %d, wrapped %d",
                              layouts[i].name, languages[l].code, width, (int)form, (int)layouts[i].form, (int)long_form,
                              (int)layouts[i].too_long, text_layout_is_wrapped(&layout));
-                buf_release(&text);
             }
 }
 
@@ -237,7 +235,7 @@ TEST(single_texts)
 TEST(files_are_judged_together)
 {
     struct text_layout sum = {0}, layout;
-    struct buf book = {0};
+    SCOPED(buf_release) struct buf book = {0};
     make(MADE_LONG, &languages[0], 0, "\n", 40, &book);
     /* A note of one sentence a line would be Google's form by itself. */
     layout = layout_of(STR("It was cold.\n\nShe nodded.\n"), "en");
@@ -249,13 +247,12 @@ TEST(files_are_judged_together)
     assert_int_equal(sum.files, 2);
     assert_int_equal(sum.documents[CUT_FILES], 2);
     assert_int_equal(sum.documents[CUT_BLOCKS], 42);
-    buf_release(&book);
 }
 
 TEST(many_files_of_paragraphs_without_blank_lines)
 {
     struct text_layout sum = {0};
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     make(MADE_ONE_A_LINE, &languages[0], 0, "\n", 5, &text);
     struct text_layout layout = layout_of(buf_str(&text), "en");
     for (unsigned i = 1; i <= MANY_TEXT_FILES; i++) {
@@ -265,7 +262,6 @@ TEST(many_files_of_paragraphs_without_blank_lines)
     layout.whole = 0; /* a file that goes on is a shard of a corpus */
     text_layout_add(&sum, &layout);
     assert_int_equal(text_layout_form(&sum, false), FORM_LINES);
-    buf_release(&text);
 }
 
 TEST(a_beginning_without_blank_lines_has_a_document_a_line)
@@ -280,7 +276,7 @@ TEST(a_beginning_without_blank_lines_has_a_document_a_line)
 
 TEST(documents_are_counted_by_every_cut)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     buf_add_text(&text, "one two.\nthree.\n\nfour.\n\n\n\n");
     for (int i = 0; i < 100; i++)
         buf_add_text(&text, "word ");
@@ -291,7 +287,6 @@ TEST(documents_are_counted_by_every_cut)
         assert_int_equal(layout.brief[cut], brief[cut]);
     }
     assert_int_equal(layout.words, 104);
-    buf_release(&text);
 }
 
 TEST(nothing_has_a_form_too)

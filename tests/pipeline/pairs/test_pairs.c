@@ -1,4 +1,5 @@
-/* pairs.c: the properties of Google's filling rule, and where ours differs on purpose. */
+/* pairs.c where its pairs are not those of reference/instances.c, which flow/reference.py compares: other groups than
+ * that has, sentence order, one segment. */
 #include "base/random.h"
 #include "pipeline/pairs/pairs.h"
 #include "tests/unit.h"
@@ -35,41 +36,6 @@ static bool lies_in(const struct documents *documents, uint32_t index, size_t fr
     return from >= document_start(documents, index) && from + size <= document_end(documents, index);
 }
 
-TEST(every_pair_fits_and_comes_from_its_documents)
-{
-    static const uint32_t lengths[] = {16, 128, 512};
-    struct documents documents = {0};
-    struct pairs pairs = {0};
-    fill(&documents, 300);
-    for (size_t l = 0; l < 3; l++) {
-        struct pair_options options = plain;
-        options.length = lengths[l];
-        for (uint32_t d = 0; d < documents.count; d++) {
-            pairs_reset(&pairs);
-            pairs_of_document(&documents, d, &options, &pairs);
-            assert_true(pairs.count > 0 || pairs.dropped > 0);
-            for (size_t i = 0; i < pairs.count; i++) {
-                const struct sample_pair *pair = &pairs.items[i];
-                assert_true(pair->a_size >= 1 && pair->b_size >= 1);
-                assert_true(pair->a_size + pair->b_size <= lengths[l] - 3);
-                assert_int_equal(pair->document_a, d);
-                assert_true(lies_in(&documents, d, pair->a, pair->a_size));
-                assert_true(lies_in(&documents, pair->document_b, pair->b, pair->b_size));
-                assert_int_equal(pair->is_random_next, pair->document_b != d);
-                if (!pair->is_random_next)
-                    assert_true(pair->b >= pair->a + pair->a_size);
-                /* a pair never has both held-out and training text */
-                if (!documents.items[d].valid)
-                    assert_false(documents.items[pair->document_b].valid);
-                else if (pair->is_random_next)
-                    assert_true(documents.items[pair->document_b].valid);
-            }
-        }
-    }
-    pairs_release(&pairs);
-    documents_release(&documents);
-}
-
 /* Compares by field, because memcmp would include padding. */
 static bool same_pair(const struct sample_pair *a, const struct sample_pair *b)
 {
@@ -79,8 +45,8 @@ static bool same_pair(const struct sample_pair *a, const struct sample_pair *b)
 
 TEST(a_document_depends_on_its_name_alone)
 {
-    struct documents documents = {0};
-    struct pairs all = {0}, one = {0};
+    SCOPED(documents_release) struct documents documents = {0};
+    SCOPED(pairs_release) struct pairs all = {0}, one = {0};
     fill(&documents, 40);
     for (uint32_t d = 0; d < documents.count; d++) {
         size_t before = all.count;
@@ -94,89 +60,33 @@ TEST(a_document_depends_on_its_name_alone)
     /* another window gives other pairs */
     struct pair_options other = plain;
     other.window = 1;
-    struct pairs others = {0};
+    SCOPED(pairs_release) struct pairs others = {0};
     for (uint32_t d = 0; d < documents.count; d++)
         pairs_of_document(&documents, d, &other, &others);
     size_t same = 0;
     for (size_t i = 0; i < all.count && i < others.count; i++)
         same += same_pair(&all.items[i], &others.items[i]);
     assert_true(same < all.count / 2);
-    pairs_release(&others);
-    pairs_release(&one);
-    pairs_release(&all);
-    documents_release(&documents);
-}
-
-/* Half of the chunks of several sentences get a random next, and all chunks of one sentence do. */
-TEST(half_of_the_pairs_are_random)
-{
-    struct documents documents = {0};
-    struct pairs pairs = {0};
-    size_t sizes[200];
-    for (size_t i = 0; i < 200; i++)
-        sizes[i] = 12;
-    for (uint32_t d = 0; d < 100; d++)
-        add(&documents, d, false, sizes, 200);
-    struct pair_options full_length = plain;
-    full_length.short_seq_prob = 0;
-    for (uint32_t d = 0; d < documents.count; d++)
-        pairs_of_document(&documents, d, &full_length, &pairs);
-    size_t random = 0, filled = 0;
-    for (size_t i = 0; i < pairs.count; i++) {
-        random += pairs.items[i].is_random_next;
-        filled += pairs.items[i].a_size + pairs.items[i].b_size;
-    }
-    assert_true(pairs.count > 2000);
-    double share = (double)random / (double)pairs.count, full = (double)filled / (double)pairs.count / 125;
-    assert_true(share > 0.47 && share < 0.55); /* the last chunk of a document may be a lone sentence */
-    assert_true(full > 0.85);
-    pairs_release(&pairs);
-    documents_release(&documents);
-}
-
-TEST(short_targets_come_at_their_rate)
-{
-    struct documents documents = {0};
-    struct pairs pairs = {0};
-    size_t sizes[40];
-    for (size_t i = 0; i < 40; i++)
-        sizes[i] = 5;
-    for (uint32_t d = 0; d < 2000; d++)
-        add(&documents, d, false, sizes, 40);
-    /* Only pairs with a true next count, because a random next may end with its document before the target. */
-    size_t shortened = 0, all = 0;
-    for (uint32_t d = 0; d < documents.count; d++) {
-        pairs_reset(&pairs);
-        pairs_of_document(&documents, d, &plain, &pairs);
-        all += !pairs.items[0].is_random_next;
-        shortened += !pairs.items[0].is_random_next && pairs.items[0].a_size + pairs.items[0].b_size < 120;
-    }
-    assert_true(all > 800);
-    assert_true((double)shortened > 0.07 * (double)all && (double)shortened < 0.12 * (double)all);
-    pairs_release(&pairs);
-    documents_release(&documents);
 }
 
 TEST(a_group_of_one_document_takes_the_true_next)
 {
-    struct documents documents = {0};
-    struct pairs pairs = {0};
+    SCOPED(documents_release) struct documents documents = {0};
+    SCOPED(pairs_release) struct pairs pairs = {0};
     add(&documents, 1, false, (size_t[]){40, 40, 40, 40, 40, 40, 40}, 7);
     add(&documents, 2, true, (size_t[]){9}, 1); /* held out, so no partner for the training document */
     pairs_of_document(&documents, 0, &plain, &pairs);
     assert_true(pairs.count >= 2);
     for (size_t i = 0; i < pairs.count; i++)
         assert_false(pairs.items[i].is_random_next);
-    pairs_release(&pairs);
-    documents_release(&documents);
 }
 
 /* A book that is a file of its own: about half of the pairs are random, each from far away. */
 TEST(a_long_document_alone_takes_distant_parts_of_itself)
 {
     for (size_t count = PAIR_FAR; count <= 4 * PAIR_FAR; count += PAIR_FAR) {
-        struct documents documents = {0};
-        struct pairs pairs = {0};
+        SCOPED(documents_release) struct documents documents = {0};
+        SCOPED(pairs_release) struct pairs pairs = {0};
         size_t sizes[4 * PAIR_FAR], random = 0, before = 0;
         for (size_t i = 0; i < count; i++)
             sizes[i] = 1 + i * 7 % 19;
@@ -202,15 +112,13 @@ TEST(a_long_document_alone_takes_distant_parts_of_itself)
         assert_true(count > PAIR_FAR || random == 0);
         if (count == 4 * PAIR_FAR)
             assert_true(3 * random >= pairs.count && 3 * random <= 2 * pairs.count && before > 0 && before < random);
-        pairs_release(&pairs);
-        documents_release(&documents);
     }
 }
 
 TEST(a_held_out_document_alone_borrows_from_training)
 {
-    struct documents documents = {0};
-    struct pairs pairs = {0};
+    SCOPED(documents_release) struct documents documents = {0};
+    SCOPED(pairs_release) struct pairs pairs = {0};
     add(&documents, 1, false, (size_t[]){10, 10}, 2);
     add(&documents, 2, true, (size_t[]){9}, 1);
     pairs_of_document(&documents, 1, &plain, &pairs);
@@ -218,14 +126,12 @@ TEST(a_held_out_document_alone_borrows_from_training)
     assert_int_equal(pairs.borrowed, 1);
     assert_true(pairs.items[0].is_random_next);
     assert_int_equal(pairs.items[0].document_b, 0);
-    pairs_release(&pairs);
-    documents_release(&documents);
 }
 
 TEST(a_lone_sentence_is_split_and_a_lone_piece_dropped)
 {
-    struct documents documents = {0};
-    struct pairs pairs = {0};
+    SCOPED(documents_release) struct documents documents = {0};
+    SCOPED(pairs_release) struct pairs pairs = {0};
     add(&documents, 1, false, (size_t[]){10}, 1);
     pairs_of_document(&documents, 0, &plain, &pairs);
     assert_int_equal(pairs.count, 1);
@@ -239,15 +145,13 @@ TEST(a_lone_sentence_is_split_and_a_lone_piece_dropped)
     pairs_of_document(&documents, 0, &plain, &pairs);
     assert_int_equal(pairs.count, 0);
     assert_int_equal(pairs.dropped, 1);
-    pairs_release(&pairs);
-    documents_release(&documents);
 }
 
 /* Where sentences fill both a chunk and its remainder exactly, none of them is cut. */
 TEST(sentences_that_fit_exactly_are_not_cut)
 {
-    struct documents documents = {0};
-    struct pairs pairs = {0};
+    SCOPED(documents_release) struct documents documents = {0};
+    SCOPED(pairs_release) struct pairs pairs = {0};
     struct pair_options options = plain;
     size_t sizes[50];
     options.short_seq_prob = 0;
@@ -278,13 +182,11 @@ TEST(sentences_that_fit_exactly_are_not_cut)
     for (size_t i = 0; i < pairs.count; i++)
         sum += pairs.items[i].a_size + pairs.items[i].b_size;
     assert_int_equal(sum + pairs.dropped, 40 * 50);
-    pairs_release(&pairs);
-    documents_release(&documents);
 }
 
 TEST(a_document_without_sentences_is_none)
 {
-    struct documents documents = {0};
+    SCOPED(documents_release) struct documents documents = {0};
     documents_begin(&documents, 1, false);
     documents_end(&documents);
     documents_begin(&documents, 2, false);
@@ -292,28 +194,6 @@ TEST(a_document_without_sentences_is_none)
     documents_end(&documents);
     assert_int_equal(documents.count, 0);
     assert_int_equal(documents.train_count, 0);
-    documents_release(&documents);
-}
-
-TEST(truncation_takes_from_both_ends)
-{
-    struct documents documents = {0};
-    struct pairs pairs = {0};
-    for (uint32_t d = 0; d < 200; d++)
-        add(&documents, d, false, (size_t[]){300, 300}, 2);
-    size_t front = 0, back = 0;
-    for (uint32_t d = 0; d < documents.count; d++)
-        pairs_of_document(&documents, d, &plain, &pairs);
-    for (size_t i = 0; i < pairs.count; i++) {
-        const struct sample_pair *pair = &pairs.items[i];
-        assert_int_equal(pair->a_size + pair->b_size, 125);
-        front += pair->a % 300;
-        back += 300 - (pair->a + pair->a_size) % 300;
-    }
-    /* pieces are cut from the front as often as from the back, within 10 % */
-    assert_true(front > back * 9 / 10 && back > front * 9 / 10);
-    pairs_release(&pairs);
-    documents_release(&documents);
 }
 
 /* ---- sentence order ---- */
@@ -328,8 +208,8 @@ static void assert_share(size_t successes, size_t n, double chance)
 
 TEST(sentence_order_is_of_one_document)
 {
-    struct documents documents = {0};
-    struct pairs pairs = {0};
+    SCOPED(documents_release) struct documents documents = {0};
+    SCOPED(pairs_release) struct pairs pairs = {0};
     struct pair_options options = plain;
     size_t swapped = 0, cut = 0, front = 0;
     options.kind = PAIRS_SOP;
@@ -354,14 +234,12 @@ TEST(sentence_order_is_of_one_document)
     assert_int_equal(front, pairs.count); /* the label is the order of the segments */
     assert_true(cut > 0);
     assert_share(swapped, pairs.count, 0.5);
-    pairs_release(&pairs);
-    documents_release(&documents);
 }
 
 TEST(a_lone_sentence_is_split_anywhere)
 {
-    struct documents documents = {0};
-    struct pairs pairs = {0};
+    SCOPED(documents_release) struct documents documents = {0};
+    SCOPED(pairs_release) struct pairs pairs = {0};
     struct pair_options options = plain;
     unsigned places[9] = {0};
     double sum = 0;
@@ -381,8 +259,6 @@ TEST(a_lone_sentence_is_split_anywhere)
     for (int i = 0; i < 9; i++)
         sum += (places[i] - 1000.0) * (places[i] - 1000.0) / 1000;
     assert_true(sum < 26.1); /* 8 degrees of freedom, 99.9 % */
-    pairs_release(&pairs);
-    documents_release(&documents);
 }
 
 /* ---- one segment ---- */
@@ -439,8 +315,8 @@ static void check_split(const struct documents *documents, bool valid, const str
 TEST(segments_lose_nothing)
 {
     static const uint32_t lengths[] = {16, 128, 512};
-    struct documents documents = {0};
-    struct pairs pairs = {0};
+    SCOPED(documents_release) struct documents documents = {0};
+    SCOPED(pairs_release) struct pairs pairs = {0};
     fill(&documents, 1000);
     for (size_t l = 0; l < 3; l++)
         for (int packed = 0; packed < 2; packed++)
@@ -464,14 +340,12 @@ TEST(segments_lose_nothing)
                 if (packed && !valid && lengths[l] == 128) /* one of the 125 random lengths is the full one */
                     assert_share(shortened, free_to_be, 0.1 * 124 / 125);
             }
-    pairs_release(&pairs);
-    documents_release(&documents);
 }
 
 TEST(a_packed_segment_ends_where_no_piece_would_fit)
 {
-    struct documents documents = {0};
-    struct pairs pairs = {0};
+    SCOPED(documents_release) struct documents documents = {0};
+    SCOPED(pairs_release) struct pairs pairs = {0};
     struct pair_options options = {.kind = PAIRS_NONE, .packed = true, .length = 16, .seed = 1};
     add(&documents, 1, false, (size_t[]){5, 6}, 2);   /* with [SEP] and 2 pieces of document 3: 14 */
     add(&documents, 2, true, (size_t[]){50}, 1);      /* in the other split */
@@ -497,8 +371,6 @@ TEST(a_packed_segment_ends_where_no_piece_would_fit)
     pairs_reset(&pairs);
     pairs_of_split(&documents, false, &options, &pairs); /* an empty group */
     assert_int_equal(pairs.count, 0);
-    pairs_release(&pairs);
-    documents_release(&documents);
 }
 
 TEST(held_out_share_and_stability)

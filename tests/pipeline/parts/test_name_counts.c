@@ -14,7 +14,7 @@ static const char *top_name(const struct name_counts *table, size_t place)
 
 TEST(names_are_ordered_by_bytes_then_by_name)
 {
-    struct name_counts table = {0};
+    SCOPED(name_counts_release) struct name_counts table = {0};
     uint32_t top[64];
     assert_int_equal(name_counts_top(&table, top, 64), 0);
     name_counts_add(&table, STR("b"), 1, 10);
@@ -36,7 +36,6 @@ TEST(names_are_ordered_by_bytes_then_by_name)
     assert_int_equal(name_counts_top(&table, top, 64), 0);
     name_counts_add(&table, STR("a"), 1, 1);
     assert_int_equal(table.rows[0].bytes, 1);
-    name_counts_release(&table);
 }
 
 /* Name number i. The bytes of names fall as 1/i, as those of templates do. */
@@ -66,7 +65,7 @@ static void draw(struct name_counts *table, uint32_t group, uint64_t *truth)
 TEST(what_is_forgotten_is_bounded)
 {
     uint64_t *truth = mem_clear(NAMES, sizeof *truth), all = 0;
-    struct name_counts whole = {0}, group = {0};
+    SCOPED(name_counts_release) struct name_counts whole = {0}, group = {0};
     for (uint32_t g = 0; g < GROUPS; g++) {
         name_counts_reset(&group);
         draw(&group, g, truth);
@@ -89,14 +88,12 @@ TEST(what_is_forgotten_is_bounded)
     name_counts_top(&whole, top, 1);
     assert_int_equal(whole.rows[top[0]].bytes, truth[0]);
     mem_free(truth);
-    name_counts_release(&whole);
-    name_counts_release(&group);
 }
 
 /* A group full of hostile names is merged. */
 TEST(merged_losses_add_up)
 {
-    struct name_counts whole = {0}, group = {0};
+    SCOPED(name_counts_release) struct name_counts whole = {0}, group = {0};
     char name[32];
     name_counts_add(&whole, STR("kept"), 1, 1000);
     for (uint32_t i = 0; i <= NAME_COUNTS_MAX; i++)
@@ -109,30 +106,26 @@ TEST(merged_losses_add_up)
     assert_string_equal(top_name(&whole, 0), "kept");
     name_counts_merge(&whole, &group);
     assert_int_equal(whole.missed, 6);
-    name_counts_release(&whole);
-    name_counts_release(&group);
 }
 
 TEST(a_journal_changes_nothing)
 {
-    uint64_t *truth = mem_clear(NAMES, sizeof *truth);
+    SCOPED(mem_free_at) uint64_t *truth = mem_clear(NAMES, sizeof *truth);
     struct name_counts one = {0}, two = {0}, group = {0};
     for (uint32_t g = 0; g < 40; g++) {
         name_counts_reset(&group);
         draw(&group, g, truth);
         name_counts_merge(&one, &group);
         name_counts_merge(&two, &group);
-        json_t *json = name_counts_json(&two);
+        json_auto_t *json = name_counts_json(&two);
         name_counts_release(&two);
         assert_true(name_counts_read(&two, json));
-        json_decref(json);
     }
     assert_true(one.missed > 0);
     json_t *a = name_counts_json(&one), *b = name_counts_json(&two);
     assert_true(json_equal(a, b));
     json_decref(a);
     json_decref(b);
-    mem_free(truth);
     name_counts_release(&one);
     name_counts_release(&two);
     name_counts_release(&group);
@@ -151,12 +144,10 @@ TEST(journals_that_are_none)
         "[[\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
         "aaaaaaaa\", 1, 2, 0]]}"};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        json_t *json = json_loads(cases[i], 0, NULL);
-        struct name_counts table = {0};
+        json_auto_t *json = json_loads(cases[i], 0, NULL);
+        SCOPED(name_counts_release) struct name_counts table = {0};
         assert_non_null(json);
         if (name_counts_read(&table, json) || table.count > 0)
             fail_msg("read: %s", cases[i]);
-        json_decref(json);
-        name_counts_release(&table);
     }
 }

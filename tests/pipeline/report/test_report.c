@@ -94,10 +94,9 @@ static void write_dataset(const char *directory, struct manifest *m, const struc
         assert_ok(path_make_directory(folder, &tiny_err));
         mem_free(folder);
         for (uint32_t s = 0; s < length->shards; s++) {
-            char *path = path_join(directory, manifest_shard_name(length, s, name));
+            SCOPED(mem_free_at) char *path = path_join(directory, manifest_shard_name(length, s, name));
             manifest_shard_header(m, length, s, &header);
             length->hashes[s] = tiny_shard(path, &header, first + shard_first(length->samples, length->shards, s));
-            mem_free(path);
         }
     }
     assert_ok(manifest_write(m, directory, &tiny_err));
@@ -123,20 +122,18 @@ static void fill_hostile(struct manifest *m, struct buf *vocab, struct buf *buil
     char name[64];
     buf_add_text(vocab, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n");
     for (m->vocab_size = 5; m->vocab_size < 1000; m->vocab_size++) {
-        char *piece = repeated(evil[m->vocab_size % EVIL], 1 + m->vocab_size % 50);
+        SCOPED(mem_free_at) char *piece = repeated(evil[m->vocab_size % EVIL], 1 + m->vocab_size % 50);
         buf_addf(vocab, "%s%u\n", piece, m->vocab_size);
-        mem_free(piece);
     }
     buf_add_text(build, "{\"sources\": [{\"name\": \"<i>in\\\"<b>'&amp;\\u202E\\u0001\"}");
     for (unsigned i = 0; i < 200; i++) {
-        char *value = repeated("\U000E0001", 150);
+        SCOPED(mem_free_at) char *value = repeated("\U000E0001", 150);
         snprintf(name, sizeof name, "<b>'\"&%u\u202E", i);
         manifest_add_option(m, name, value);
         manifest_add_dropped(m, name, i, i);
         manifest_add_fate(m, name, i);
         manifest_add_source(m, (struct manifest_source){.bytes = i, .hash = i});
         buf_addf(build, ",{\"name\": \"%s\"}", value);
-        mem_free(value);
     }
     json_t *rows = json_array();
     for (unsigned i = 0; i < 2 * BUILD_TEMPLATES_MAX; i++) {
@@ -178,12 +175,11 @@ TEST(hostile_text_stays_text)
 static void read_figures(struct figures *figures, struct manifest *manifest, const char *directory)
 {
     struct vocab *vocab;
-    char *path = path_join(directory, VOCAB_NAME);
+    SCOPED(mem_free_at) char *path = path_join(directory, VOCAB_NAME);
     assert_ok(manifest_read(manifest, directory, &tiny_err));
     assert_ok(vocab_read(&vocab, path, VOCAB_OWN, &tiny_err));
     assert_ok(figures_read(figures, directory, manifest, vocab, &tiny_err));
     vocab_close(vocab);
-    mem_free(path);
 }
 
 /* Counts samples 0 to `samples` - 1 from the rule that made them, and compares. */
@@ -191,7 +187,7 @@ static void check_length(const struct length_figures *f, uint64_t samples)
 {
     const struct manifest_length *length = f->length;
     const struct shard_layout layout = shard_layout_make(length->seq, length->predictions, TINY_PIECES);
-    struct sample sample = sample_make(&layout);
+    SCOPED(sample_release) struct sample sample = sample_make(&layout);
     uint64_t tokens = 0, pieces = 0, inside = 0, masked = 0, elsewhere = 0, histogram[SHARD_SEQ_MAX + 1] = {0};
     for (uint64_t n = 0; n < samples; n++) {
         tiny_sample(&layout, n, &sample);
@@ -224,7 +220,6 @@ static void check_length(const struct length_figures *f, uint64_t samples)
     }
     assert_int_equal(figures_bin_first(f, 0), 1);
     assert_int_equal(figures_bin_first(f, f->bins), length->seq + 1);
-    sample_release(&sample);
 }
 
 TEST(figures_are_those_of_the_samples)

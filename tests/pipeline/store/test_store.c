@@ -30,13 +30,12 @@ static void make_entry(uint32_t i, bool same_key, char *out)
     if (same_key)
         words[0] = words[1] = 77;
     memcpy(out, words, KEY_BYTES);
-    struct sample sample = sample_make(&l);
+    SCOPED(sample_release) struct sample sample = sample_make(&l);
     sample.length = 3;
     sample.a_length = 2;
     sample.document_a = i;
     sample.ids[0] = sample.ids[1] = sample.ids[2] = 5;
     record_encode(&l, &sample, (uint8_t *)out + KEY_BYTES);
-    sample_release(&sample);
 }
 
 static struct manifest make_manifest(uint64_t samples, uint32_t shards)
@@ -55,7 +54,7 @@ static void spill_entries(uint32_t samples, const struct spill_set sets[2], uint
                           uint64_t (*bytes)[SPILL_BUCKETS_MAX + 1])
 {
     struct error err = {0};
-    char *entry = mem_clear(1, sets[0].entry_bytes);
+    SCOPED(mem_free_at) char *entry = mem_clear(1, sets[0].entry_bytes);
     for (uint32_t extent = 0; extent < extents; extent++) {
         struct spill spill;
         assert_int_equal(spill_open(&spill, directory, extent * 1000, sets, 2, NULL, &err), 0);
@@ -66,7 +65,6 @@ static void spill_entries(uint32_t samples, const struct spill_set sets[2], uint
         assert_int_equal(spill_sync(&spill, bytes[extent], &err), 0);
         spill_close(&spill);
     }
-    mem_free(entry);
 }
 
 struct round {
@@ -87,7 +85,7 @@ static uint64_t round_trip(struct round round)
     const uint32_t entry_bytes = KEY_BYTES + l.record_bytes;
     const struct spill_set sets[2] = {{entry_bytes, round.bucket_bits}, {entry_bytes, 0}};
     struct error err = {0};
-    char *entry = mem_clear(1, entry_bytes);
+    SCOPED(mem_free_at) char *entry = mem_clear(1, entry_bytes);
     spill_entries(samples, sets, extents, same_key, bytes);
     struct seal_extent parts[8];
     for (uint32_t i = 0; i < extents; i++)
@@ -113,7 +111,7 @@ static uint64_t round_trip(struct round round)
     struct sample sample = sample_make(&l);
     for (uint32_t s = 0; s < shards; s++) {
         char name[SHARD_NAME_BYTES];
-        char *path = path_join(directory, manifest_shard_name(&manifest.lengths[0], s, name));
+        SCOPED(mem_free_at) char *path = path_join(directory, manifest_shard_name(&manifest.lengths[0], s, name));
         struct shard shard;
         assert_int_equal(shard_open(&shard, path, &err), 0);
         assert_int_equal(shard.header.record_count, shard_records(samples, shards, s));
@@ -131,14 +129,12 @@ static uint64_t round_trip(struct round round)
             last_key = key;
         }
         shard_close(&shard);
-        mem_free(path);
     }
     assert_int_equal(count, samples);
     sample_release(&sample);
     mem_free(seen);
     manifest_release(&manifest);
     assert_int_equal(spill_remove_all(directory, &err), 0);
-    mem_free(entry);
     return first;
 }
 
@@ -186,6 +182,7 @@ TEST(the_spills_of_one_extent_are_removed)
     const struct spill_set sets[2] = {{KEY_BYTES + layout().record_bytes, 1}, {KEY_BYTES + layout().record_bytes, 0}};
     struct error err = {0};
     struct path_list list;
+    SCOPED(mem_free_at)
     char *folder = path_join(directory, SPILL_NAME), *other = path_join(folder, "notes.txt"),
          *journal = spill_journal_path(directory, 1000);
     uint64_t extent;
@@ -207,9 +204,6 @@ TEST(the_spills_of_one_extent_are_removed)
     assert_int_equal(path_remove(other, &err), 0);
     assert_int_equal(spill_remove_all(directory, &err), 0);
     assert_false(path_exists(folder));
-    mem_free(folder);
-    mem_free(other);
-    mem_free(journal);
 }
 
 /* The journal of an extent is removed and synced before its spills are removed, so that after a power loss no journal
@@ -219,8 +213,8 @@ TEST(a_journal_is_removed_before_its_spills)
     static uint64_t bytes[2][SPILL_BUCKETS_MAX + 1];
     const struct spill_set sets[2] = {{KEY_BYTES + layout().record_bytes, 1}, {KEY_BYTES + layout().record_bytes, 0}};
     struct error err = {0};
-    struct buf text = {0}, expected = {0};
-    char *journal = spill_journal_path(directory, 1000), *trace = path_join(directory, "trace");
+    SCOPED(buf_release) struct buf text = {0}, expected = {0};
+    SCOPED(mem_free_at) char *journal = spill_journal_path(directory, 1000), *trace = path_join(directory, "trace");
     char *where = realpath(directory, NULL);
     spill_entries(20, sets, 2, false, bytes);
     assert_int_equal(file_write_all(journal, "{}", 2, &err), 0);
@@ -239,10 +233,6 @@ TEST(a_journal_is_removed_before_its_spills)
     assert_int_equal(path_remove(trace, &err), 0);
     assert_int_equal(spill_remove_all(directory, &err), 0);
     free(where);
-    mem_free(trace);
-    mem_free(journal);
-    buf_release(&text);
-    buf_release(&expected);
 }
 
 /* A bucket larger than a load is read once for each slice. Only the count of reads shows that loads keep to --memory,
@@ -267,7 +257,7 @@ TEST(a_spill_is_cut_back_to_the_journal)
     struct error err = {0};
     struct spill spill;
     uint64_t kept[2], again[2];
-    char *entry = mem_clear(1, entry_bytes);
+    SCOPED(mem_free_at) char *entry = mem_clear(1, entry_bytes);
     assert_int_equal(spill_open(&spill, directory, 7, &set, 1, NULL, &err), 0);
     for (uint32_t i = 0; i < 100; i++) {
         make_entry(i, false, entry);
@@ -295,7 +285,6 @@ TEST(a_spill_is_cut_back_to_the_journal)
     assert_int_equal(err.kind, ERR_VERIFY);
     spill_close(&spill);
     spill_remove(directory, 7, &err);
-    mem_free(entry);
 }
 
 /* After a short write or a failed sync, every later sync fails, even if the disk has room again. */
@@ -332,7 +321,7 @@ TEST(wrong_counts_are_found)
     struct error err = {0};
     struct spill spill;
     uint64_t bytes[2];
-    char *entry = mem_clear(1, sets[0].entry_bytes);
+    SCOPED(mem_free_at) char *entry = mem_clear(1, sets[0].entry_bytes);
     spill_open(&spill, directory, 0, sets, 2, NULL, &err);
     for (uint32_t i = 0; i < 10; i++) {
         make_entry(i, false, entry);
@@ -340,7 +329,7 @@ TEST(wrong_counts_are_found)
     }
     spill_sync(&spill, bytes, &err);
     for (uint64_t counted = 9; counted <= 11; counted += 2) {
-        struct manifest manifest = make_manifest(counted, 1);
+        SCOPED(manifest_release) struct manifest manifest = make_manifest(counted, 1);
         const struct seal_options options = {.spills = {.directory = directory,
                                                         .sets = sets,
                                                         .set_count = 2,
@@ -353,7 +342,6 @@ TEST(wrong_counts_are_found)
                                              .threads = 1};
         assert_true(seal(&options, &err) < 0);
         assert_int_equal(err.kind, ERR_VERIFY);
-        manifest_release(&manifest);
     }
     struct load load = {.last = UINT64_MAX}; /* and a file that was truncated since */
     const struct spills spills = {directory, sets, 2, &(struct seal_extent){0, bytes}, 1};
@@ -367,7 +355,6 @@ TEST(wrong_counts_are_found)
     load_release(&load);
     spill_close(&spill);
     spill_remove_all(directory, &err);
-    mem_free(entry);
 }
 
 TEST(a_journal_reads_back)
@@ -386,7 +373,7 @@ TEST(a_journal_reads_back)
     journal_release(&back);
     journal_release(&journal);
 
-    char *path = path_join(directory, JOURNAL_NAME);
+    SCOPED(mem_free_at) char *path = path_join(directory, JOURNAL_NAME);
     static const char *const bad[] = {"", "{", "{}", "[1]", "{\"journal_version\": 2, \"stage\": 1}"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(file_write_all(path, bad[i], strlen(bad[i]), &err), 0);
@@ -412,7 +399,6 @@ TEST(a_journal_reads_back)
             journal_release(&back);
     }
     assert_int_equal(journal_remove(directory, &err), 0);
-    mem_free(path);
 }
 
 GROUP(make_directory, remove_directory)

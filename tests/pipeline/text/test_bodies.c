@@ -29,10 +29,9 @@ static void add_template(struct body_reader *reader, struct dictionary *dictiona
                          struct str name, struct str body)
 {
     char canonical[NAME_BYTES_MAX];
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     const enum body_kind kind = body_read(reader, language, body, false, &text);
     dictionary_add(dictionary, name_canonical(name, canonical), kind, buf_str(&text));
-    buf_release(&text);
 }
 
 static void show_page(const struct language *language, const struct templates *templates, struct str text,
@@ -53,7 +52,7 @@ static void run_case(const struct test_case *each, struct buf *out)
     struct dictionary *dictionary = dictionary_open(TEMPLATES_BYTES_MAX);
     struct body_reader reader = {0};
     struct templates *templates;
-    struct buf file = {0};
+    SCOPED(buf_release) struct buf file = {0};
     struct str rest = cases_trim(each->input), text = STR("");
     struct error err;
     char hash[17];
@@ -71,7 +70,6 @@ static void run_case(const struct test_case *each, struct buf *out)
     templates_free(templates);
     dictionary_close(dictionary);
     body_reader_release(&reader);
-    buf_release(&file);
 }
 
 TEST(cases_show_what_mediawiki_shows)

@@ -7,6 +7,8 @@
 #include "pipeline/text/wikitext.h"
 #include "tests/unit.h"
 
+CLOSE_AT(wikitext)
+
 static void repeat(struct buf *out, const char *text, unsigned times)
 {
     for (unsigned i = 0; i < times; i++)
@@ -65,11 +67,12 @@ static void *read_hostile(void *context)
     struct templates *templates;
     struct error err;
     char hash[17];
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     struct wikitext_facts facts;
     const uint64_t most = EXPAND_BYTES_MAX(reading->page.size);
     if (templates_parse(&templates, reading->file, "made", hash, &err) < 0)
         return (void *)"the file is wrong";
+    SCOPED(wikitext_close_at)
     struct wikitext *wikitext =
         wikitext_open(&(struct wikitext_options){.language = language_find(STR("en")), .templates = templates});
     const struct page page = {.title = STR("P"), .timestamp = STR("2026-02-03T04:05:06Z"), .text = reading->page};
@@ -77,9 +80,7 @@ static void *read_hostile(void *context)
     const char *wrong = out.size > 2 * most       ? "it shows too much"
                         : facts.steps > 36 * most ? "it takes too many steps"
                                                   : NULL;
-    wikitext_close(wikitext);
     templates_free(templates);
-    buf_release(&out);
     return (void *)(uintptr_t)wrong;
 }
 
@@ -87,7 +88,7 @@ TEST(hostile_templates_stay_within_the_bounds)
 {
     for (size_t i = 0; i < sizeof hostile_templates / sizeof *hostile_templates; i++) {
         const struct hostile_template *each = &hostile_templates[i];
-        struct buf file = {0}, page = {0};
+        SCOPED(buf_release) struct buf file = {0}, page = {0};
         repeat(&file, each->lines, each->n);
         buf_add_text(&file, each->head);
         repeat(&file, each->unit, each->n);
@@ -104,8 +105,6 @@ TEST(hostile_templates_stay_within_the_bounds)
         pthread_join(thread, &wrong);
         if (wrong)
             fail_msg("%s: %s", each->what, (const char *)wrong);
-        buf_release(&file);
-        buf_release(&page);
     }
 }
 
@@ -130,12 +129,12 @@ TEST(pages_do_not_mix)
     struct error err;
     char hash[17];
     assert_int_equal(templates_parse(&templates, STR(file), "made", hash, &err), 0);
+    SCOPED(wikitext_close_at)
     struct wikitext *wikitext =
         wikitext_open(&(struct wikitext_options){.language = language_find(STR("en")), .templates = templates});
     show(wikitext, "A", "It is {{Title}}, {{Low}}, {{Sub}}, {{Default}}.", "It is first, low, part of A, none.\n");
     show(wikitext, "B", "It is {{Title}}, {{Low}}, {{Sub}}, {{Default}}.", "It is other, low, part of B, none.\n");
     show(wikitext, "B", "It is {{Default}}, {{Default|b}}, {{Default}}.", "It is none, b, none.\n");
-    wikitext_close(wikitext);
     templates_free(templates);
 }
 
@@ -148,15 +147,15 @@ TEST(wikis_do_not_mix)
     struct error err;
     char hash[17];
     assert_int_equal(templates_parse(&templates, STR(file), "made", hash, &err), 0);
+    SCOPED(wikitext_close_at)
     struct wikitext *english =
         wikitext_open(&(struct wikitext_options){.language = language_find(STR("en")), .templates = templates});
+    SCOPED(wikitext_close_at)
     struct wikitext *russian =
         wikitext_open(&(struct wikitext_options){.language = language_find(STR("ru")), .templates = templates});
     show(english, "A", "It is {{Both}}.", "It is own.\n");
     show(russian, "A", "It is {{Both}}.", "It is A да.\n");
     show(english, "B", "It is {{Both|x}}.", "It is own.\n");
-    wikitext_close(english);
-    wikitext_close(russian);
     templates_free(templates);
 }
 
@@ -196,7 +195,7 @@ TEST(the_longest_are_left_out)
     buf_reset(&all);
     assert_int_equal(print(BYTES_WITHOUT_BOXES, true, &all).left_out, 0);
     for (size_t bytes_max = 500 * 160; bytes_max < all.size + 500 * 200; bytes_max += 7001) {
-        struct buf forward = {0}, backward = {0};
+        SCOPED(buf_release) struct buf forward = {0}, backward = {0};
         const struct dictionary_facts facts = print(bytes_max, true, &forward);
         assert_int_equal(print(bytes_max, false, &backward).left_out, facts.left_out);
         assert_true(str_equal(buf_str(&forward), buf_str(&backward)));
@@ -207,7 +206,5 @@ TEST(the_longest_are_left_out)
         assert_non_null(strstr(text, "\nTemplate 97 = @wikitext end 97\n"));
         const bool has_longest = strstr(text, "end 75\n"); /* 96 times "words" */
         assert_int_equal(has_longest, facts.left_out == 0);
-        buf_release(&forward);
-        buf_release(&backward);
     }
 }

@@ -166,12 +166,11 @@ TEST(conditions_hold_for_what_is_not_zero)
 /* Reads an expression of `count` units, followed by `after`. */
 static struct expr read_repeated(const char *unit, size_t count, const char *after)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     for (size_t i = 0; i < count; i++)
         buf_add_text(&text, unit);
     buf_add_text(&text, after);
     const struct expr expr = expr_read(buf_str(&text));
-    buf_release(&text);
     return expr;
 }
 
@@ -192,7 +191,7 @@ TEST(any_mixture_is_read)
                                        "=", "<",   " and ", " or ", ".",  "round ", "1e",    "&lt;",
                                        "−", "x",   " ",     "9999", "!=", "sqrt ",  "trunc "};
     const size_t count = sizeof bits / sizeof *bits;
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     for (uint32_t round = 0; round < 20000; round++) {
         buf_reset(&text);
         for (uint32_t k = 0; k < 1 + round % 9; k++) {
@@ -206,5 +205,4 @@ TEST(any_mixture_is_read)
         else
             assert_true(expr.text[0] != 0);
     }
-    buf_release(&text);
 }

@@ -43,11 +43,10 @@ TEST(the_language_is_guessed_from_a_few_sentences)
 
 TEST(the_beginning_is_enough_and_is_all)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     while (text.size < 65 << 10)
         buf_add_text(&text, "Laiva on suuri ja se oli uusi, mutta hän ei ollut iloinen siitä, että niin kävi. ");
     while (text.size < 1 << 20)
         buf_add_text(&text, "The ship was built in the north of the country and sold to a firm in the south. ");
     assert_string_equal(language_guess(buf_str(&text)), "fi");
-    buf_release(&text);
 }

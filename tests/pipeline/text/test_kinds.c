@@ -10,10 +10,9 @@ static uint32_t kinds(const char *lang, const char *title, const char *text, uin
         wikitext_open(&(struct wikitext_options){.language = language_find(str_of(lang)), .kinds = wanted});
     const struct page page = {.title = str_of(title), .text = str_of(text)};
     struct wikitext_facts facts;
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     wikitext_read(wikitext, &page, &out, &facts);
     wikitext_close(wikitext);
-    buf_release(&out);
     return facts.kinds;
 }
 

@@ -23,7 +23,7 @@ static const char *word_mistake(struct str word, struct str before, bool is_mark
 static size_t check_words(const char *folder, const char *name, bool is_sorted)
 {
     char path[PATH_MAX];
-    struct buf file = {0};
+    SCOPED(buf_release) struct buf file = {0};
     struct error err = {0};
     struct str before = STR("");
     size_t count = 0;
@@ -50,7 +50,6 @@ static size_t check_words(const char *folder, const char *name, bool is_sorted)
         before = is_sorted ? line : STR("");
         count++;
     }
-    buf_release(&file);
     return count;
 }
 

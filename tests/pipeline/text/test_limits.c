@@ -52,7 +52,7 @@ static void read_body(struct str text, struct buf *out)
 
 static void check(const struct limit *limit, void (*read)(struct str text, struct buf *out))
 {
-    struct buf text = {0}, out = {0};
+    SCOPED(buf_release) struct buf text = {0}, out = {0};
     bool before = false;
     unsigned changes = 0, changed = 0;
     for (unsigned n = limit->from; n <= limit->to; n++) {
@@ -69,8 +69,6 @@ static void check(const struct limit *limit, void (*read)(struct str text, struc
     if (changes != 1 || changed != limit->first)
         fail_msg("%s: %u changes, the last at %u, not %u: %.300s", limit->what, changes, changed, limit->first,
                  buf_text(&out));
-    buf_release(&text);
-    buf_release(&out);
 }
 
 TEST(bounds_of_pages)

@@ -29,8 +29,8 @@ static void add_expected(struct buf *expected, struct str line)
 
 static bool case_holds(struct str language, struct str line)
 {
-    struct buf input = {0}, expected = {0}, got = {0};
-    struct sentences sentences = {0};
+    SCOPED(buf_release) struct buf input = {0}, expected = {0}, got = {0};
+    SCOPED(sentences_release) struct sentences sentences = {0};
     add_input(&input, line);
     add_expected(&expected, line);
     sentences_split(language_find(language), buf_str(&input), &sentences);
@@ -43,10 +43,6 @@ static bool case_holds(struct str language, struct str line)
     if (!holds)
         fprintf(stderr, "%.*s: expected %s\n         got %s\n", (int)language.size, language.data, buf_text(&expected),
                 buf_text(&got));
-    sentences_release(&sentences);
-    buf_release(&input);
-    buf_release(&expected);
-    buf_release(&got);
     return holds;
 }
 
@@ -99,30 +95,28 @@ TEST(every_language_is_split)
 
 TEST(paragraphs_are_never_joined)
 {
-    struct sentences sentences = {0};
+    SCOPED(sentences_release) struct sentences sentences = {0};
     sentences_split(language_find(STR("en")), STR("One\nand two. Three,\n\n \tMr.\nFour。　\u00A0Five. \r\n"),
                     &sentences);
     static const char *const expected[] = {"One", "and two.", "Three,", "Mr.", "Four。", "Five."};
     assert_int_equal(sentences.count, sizeof expected / sizeof expected[0]);
     for (size_t i = 0; i < sentences.count; i++)
         assert_true(str_equal(sentences.items[i], str_of(expected[i])));
-    sentences_release(&sentences);
 }
 
 /* A bar is typed for the danda. The files of cases cannot have it. */
 TEST(bars_end_sentences_of_hindi)
 {
-    struct sentences sentences = {0};
+    SCOPED(sentences_release) struct sentences sentences = {0};
     sentences_split(language_find(STR("hi")), STR("राम आया | सीता गई |"), &sentences);
     assert_int_equal(sentences.count, 2);
     assert_true(str_equal(sentences.items[0], STR("राम आया |")) && str_equal(sentences.items[1], STR("सीता गई |")));
-    sentences_release(&sentences);
 }
 
 /* Splits `text` and checks that sentences are in order, inside the text, with only blanks between them. */
 static size_t check(struct str text, const char *lang)
 {
-    struct sentences sentences = {0};
+    SCOPED(sentences_release) struct sentences sentences = {0};
     sentences_split(language_find(str_of(lang)), text, &sentences);
     const char *at = text.data;
     for (size_t i = 0; i <= sentences.count; i++) {
@@ -142,7 +136,6 @@ static size_t check(struct str text, const char *lang)
         at = sentence.data + sentence.size;
     }
     const size_t count = sentences.count;
-    sentences_release(&sentences);
     return count;
 }
 
@@ -184,23 +177,21 @@ TEST(long_sentences_are_cut)
     buf_add_text(&text, "and more");
     for (unsigned i = 0; i < 5; i++)
         buf_add_text(&text, ", and more");
-    struct sentences sentences = {0};
+    SCOPED(sentences_release) struct sentences sentences = {0};
     sentences_split(language_find(STR("en")), buf_str(&text), &sentences);
     assert_int_equal(sentences.count, 2);
     assert_true(str_ends(sentences.items[0], STR(";")));
-    sentences_release(&sentences);
 }
 
 /* The number of sentences in `before`, then `times` repetitions of "It was so. ", then `end`. */
 static size_t count_held(const char *before, unsigned times, const char *end)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     buf_add_text(&text, before);
     for (unsigned i = 0; i < times; i++)
         buf_add_text(&text, "It was so. ");
     buf_add_text(&text, end);
     const size_t count = check(buf_str(&text), "en");
-    buf_release(&text);
     return count;
 }
 
@@ -268,10 +259,9 @@ TEST(hostile_text_takes_linear_time)
 
 TEST(sentences_are_appended)
 {
-    struct sentences sentences = {0};
+    SCOPED(sentences_release) struct sentences sentences = {0};
     sentences_split(language_find(STR("en")), STR("One. Two."), &sentences);
     sentences_split(language_find(STR("en")), STR("Three."), &sentences);
     assert_int_equal(sentences.count, 3);
     assert_true(str_equal(sentences.items[0], STR("One.")) && str_equal(sentences.items[2], STR("Three.")));
-    sentences_release(&sentences);
 }

@@ -68,7 +68,7 @@ TEST(the_next_sign_is_that_of_a_loop)
     for (const char *sign = "ab{"; *sign; sign++)
         sign_set_add(&set, (unsigned char)*sign);
     for (uint32_t size = 0; size < 200; size++) {
-        char *text = mem_alloc(size);
+        SCOPED(mem_free_at) char *text = mem_alloc(size);
         memcpy(text, all, size);
         signs_find(&signs, &set, (struct str){text, size});
         for (uint32_t at = 0; at <= size; at++)
@@ -78,7 +78,6 @@ TEST(the_next_sign_is_that_of_a_loop)
                     next++;
                 assert_int_equal(signs_next(&signs, at, end), next);
             }
-        mem_free(text);
     }
     signs_release(&signs);
 }

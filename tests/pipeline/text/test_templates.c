@@ -55,7 +55,7 @@ static const struct row *row_in(const struct row_list *list, const char *name)
 static void check_list(const struct row_list *list, const struct row_list *all)
 {
     char path[PATH_MAX];
-    struct buf file = {0};
+    SCOPED(buf_release) struct buf file = {0};
     struct error err = {0};
     size_t row = 0;
     snprintf(path, sizeof path, SOURCE_DIR "/data/templates/%s.txt", list->code);
@@ -78,7 +78,6 @@ static void check_list(const struct row_list *list, const struct row_list *all)
         row++;
     }
     assert_int_equal(row, list->count);
-    buf_release(&file);
 }
 
 TEST(every_line_of_the_files_is_a_row)
@@ -224,10 +223,9 @@ static void shows(const char *file, const char *wikitext, const char *text)
         wikitext_open(&(struct wikitext_options){.language = language_find(STR("en")), .templates = templates});
     const struct page page = {.title = STR("X"), .text = str_of(wikitext)};
     struct wikitext_facts facts;
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     wikitext_read(reader, &page, &out, &facts);
     assert_string_equal(buf_text(&out), text);
-    buf_release(&out);
     wikitext_close(reader);
     templates_free(templates);
 }
@@ -261,12 +259,11 @@ TEST(rows_belong_to_wikis)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct siteinfo siteinfo = {.dbname = str_of(cases[i].wiki), .language = str_of(cases[i].lang)};
         struct wikitext_facts facts;
-        struct buf out = {0};
+        SCOPED(buf_release) struct buf out = {0};
         struct wikitext *reader = wikitext_open(&(struct wikitext_options){
             .language = language_find(str_of(cases[i].lang)), .siteinfo = &siteinfo, .code = cases[i].lang});
         wikitext_read(reader, &(struct page){.title = STR("X"), .text = str_of(cases[i].text)}, &out, &facts);
         assert_string_equal(buf_text(&out), cases[i].shown);
-        buf_release(&out);
         wikitext_close(reader);
     }
 }
@@ -276,7 +273,7 @@ TEST(leaks_are_counted)
     struct templates *templates;
     struct error err = {0};
     struct wikitext_facts facts;
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     char name[NAME_BYTES_MAX];
     assert_int_equal(read_file(STR("a = <i>$1\nb = <i>c"), &templates, &err), 0);
     struct wikitext *reader = wikitext_open(&(struct wikitext_options){
@@ -298,7 +295,6 @@ TEST(leaks_are_counted)
     wikitext_read(reader, &(struct page){.title = STR("X"), .text = STR("a<ref>b\n\nc<ref>d</ref><ref name=e />")},
                   &out, &facts);
     assert_int_equal(facts.leaks, 1); /* the <ref> that nothing closes */
-    buf_release(&out);
     wikitext_close(reader);
     templates_free(templates);
 }

@@ -75,14 +75,13 @@ TEST(dates_are_written)
     const struct magic magic = magic_find(language_english(), STR("en"));
     const struct time_names *const english = time_names_find(&magic);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct buf out = {0};
+        SCOPED(buf_release) struct buf out = {0};
         struct moment moment;
         const bool known = moment_read(str_of(cases[i].text), &now, &moment) &&
                            moment_format(&moment, str_of(cases[i].format), english, '0', &out);
         if (known != (cases[i].shown != NULL) || (known && strcmp(buf_text(&out), cases[i].shown) != 0))
             fail_msg("%s of '%s': expected %s, got %s", cases[i].format, cases[i].text,
                      cases[i].shown ? cases[i].shown : "nothing", known ? buf_text(&out) : "nothing");
-        buf_release(&out);
     }
 }
 
@@ -100,11 +99,10 @@ TEST(names_are_those_of_the_language)
                 {"fa", "Y xnY j", "۲۰۲۶ 2026 ۳", 0x6F0},
                 {"zz", "F", "February", '0'}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct buf out = {0};
+        SCOPED(buf_release) struct buf out = {0};
         const struct magic magic = magic_find(language_english(), str_of(rows[i].code));
         assert_true(moment_format(&now, str_of(rows[i].format), time_names_find(&magic), rows[i].zero, &out));
         assert_string_equal(buf_text(&out), rows[i].shown);
-        buf_release(&out);
     }
 }
 
@@ -145,13 +143,11 @@ TEST(numbers_are_spelled)
                    {1000000, "one million"},
                    {1200300, "one million two hundred thousand three hundred"}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        struct buf out = {0};
+        SCOPED(buf_release) struct buf out = {0};
         number_words_add(numbers[i].number, true, &out);
         assert_string_equal(buf_text(&out), numbers[i].words);
-        buf_release(&out);
     }
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     number_words_add(1105, false, &out);
     assert_string_equal(buf_text(&out), "one thousand one hundred five");
-    buf_release(&out);
 }

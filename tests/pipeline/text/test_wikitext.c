@@ -10,6 +10,8 @@
 #include "tests/pipeline/text/hostile.h"
 #include "tests/unit.h"
 
+CLOSE_AT(wikitext)
+
 #ifndef __has_feature
 #define __has_feature(name) 0 /* clang has it, gcc defines __SANITIZE_ADDRESS__ */
 #endif
@@ -158,7 +160,7 @@ static struct wikitext_facts read_spelled(struct str text, struct str lang, stru
                                           struct buf *out)
 {
     struct reader fresh, *used = reader_of(lang, variant, keep);
-    struct buf alone = {0}, after = {0};
+    SCOPED(buf_release) struct buf alone = {0}, after = {0};
     reader_open(&fresh, lang, variant, keep);
     const struct wikitext_facts facts = read_with(&fresh, text, &alone), again = read_with(used, text, &after);
     buf_add_str(out, buf_str(&alone));
@@ -168,8 +170,6 @@ static struct wikitext_facts read_spelled(struct str text, struct str lang, stru
         fail_msg("a reader that read other pages says of %.*s\n%s\n-- instead of\n%s",
                  (int)(text.size < 1000 ? text.size : 1000), text.data, buf_text(&after), buf_text(&alone));
     reader_close(&fresh);
-    buf_release(&alone);
-    buf_release(&after);
     return facts;
 }
 
@@ -222,11 +222,10 @@ TEST(calls_show_what_mediawiki_shows)
 
 static struct wikitext_facts facts_of(const char *text, const char *lang)
 {
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     const struct wikitext_facts facts = read_page(str_of(text), str_of(lang), KEEP_PROSE_LISTS, &out);
     if (facts.is_redirect)
         assert_int_equal(out.size, 0);
-    buf_release(&out);
     return facts;
 }
 
@@ -313,6 +312,7 @@ TEST(namespaces_come_from_the_dump)
 {
     struct wiki_namespace names[] = {{6, STR("Skrá")}, {14, STR("Flokkur")}, {102, STR("Gátt")}, {0, STR("")}};
     const struct siteinfo siteinfo = {.sitename = STR("Alfræði"), .namespaces = names, .namespace_count = 4};
+    SCOPED(wikitext_close_at)
     struct wikitext *wikitext =
         wikitext_open(&(struct wikitext_options){.siteinfo = &siteinfo, .language = language_find(STR("is"))});
     const struct page page = {
@@ -327,7 +327,6 @@ TEST(namespaces_come_from_the_dump)
     assert_int_equal(wikitext_namespace(wikitext, STR("User_talk:X")), 3);
     assert_int_equal(wikitext_namespace(wikitext, STR("2001: A Space Odyssey")), 0);
     assert_int_equal(wikitext_namespace(wikitext, STR("")), 0);
-    wikitext_close(wikitext);
 }
 
 TEST(every_byte_has_one_fate)
@@ -365,11 +364,10 @@ TEST(holes_are_inside_sentences)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct wikitext_facts facts;
         options.keep = i == 3 ? KEEP_LISTS : KEEP_CAPTIONS;
-        struct wikitext *wikitext = wikitext_open(&options);
+        SCOPED(wikitext_close_at) struct wikitext *wikitext = wikitext_open(&options);
         wikitext_read(wikitext, &(struct page){.title = STR("X"), .text = str_of(cases[i].text)}, &out, &facts);
         if (facts.holes != cases[i].holes)
             fail_msg("%s: %zu holes", cases[i].text, facts.holes);
-        wikitext_close(wikitext);
     }
 }
 
@@ -378,6 +376,7 @@ TEST(sentences_of_unknown_templates_are_counted)
 {
     const struct str text = STR("He {{odd|was the first man who stood on that hill}} or {{odd|not}} there.\n\n"
                                 "{{odd|\n* an item of a list that has words enough for it}}");
+    SCOPED(wikitext_close_at)
     struct wikitext *wikitext = wikitext_open(&(struct wikitext_options){.language = language_find(STR("en"))});
     struct wikitext_facts facts;
     SCOPED(buf_release) struct buf out = {0};
@@ -393,7 +392,6 @@ TEST(sentences_of_unknown_templates_are_counted)
         assert_true(str_equal(wikitext_unknown(wikitext, i, folded, &whole, &kind), STR("Odd")));
         assert_int_equal(kind, kinds[i]);
     }
-    wikitext_close(wikitext);
 }
 
 TEST(templates_without_a_row_are_reported)
@@ -409,6 +407,7 @@ TEST(templates_without_a_row_are_reported)
                     {"Ünïq", "{{Ünïq}}"},
                     {"Template:", "{{template:}}"},
                     {"A", "{{Template:a}}"}};
+    SCOPED(wikitext_close_at)
     struct wikitext *wikitext = wikitext_open(&(struct wikitext_options){.language = language_find(STR("en"))});
     struct wikitext_facts facts;
     SCOPED(buf_release) struct buf out = {0};
@@ -430,7 +429,6 @@ TEST(templates_without_a_row_are_reported)
     wikitext_read(wikitext, &(struct page){.title = STR("X"), .text = STR("#REDIRECT [[Y]] {{unknown}}")}, &out,
                   &facts);
     assert_int_equal(facts.unknown, 0);
-    wikitext_close(wikitext);
 }
 
 static void check_steps(struct wikitext *wikitext, struct str text, struct buf *out, const char *what, const char *more)
@@ -509,14 +507,12 @@ TEST(computed_text_does_not_grow)
                                        "{{cvt|7777|m|spell=in}}",
                                        "{{cvt|7e29|m|spell=in}}"};
     for (size_t i = 0; i < sizeof bits / sizeof *bits; i++) {
-        struct buf page = {0}, out = {0};
+        SCOPED(buf_release) struct buf page = {0}, out = {0};
         for (unsigned k = 0; k < 50; k++)
             buf_add_text(&page, bits[i]);
         read_page(buf_str(&page), STR("en"), 31, &out);
         if (out.size > 4 * page.size + 64)
             fail_msg("%s: %zu bytes of %zu", bits[i], out.size, page.size);
-        buf_release(&page);
-        buf_release(&out);
     }
 }
 

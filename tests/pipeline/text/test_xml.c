@@ -250,14 +250,13 @@ TEST(hostile_pages_take_linear_time)
         "<comment>", "<id>",   "<revision><id>", "<revision><text></text", "<revision><text>x</text", "<", "&",
         "<![CDATA[", "<text>", "<text a=\""};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        struct buf fragment = {0};
+        SCOPED(buf_release) struct buf fragment = {0};
         buf_add_text(&fragment, "<page><revision><text>&");
         buf_add_text(&fragment, i % 2 ? "</text>" : "");
         while (fragment.size < (16u << 20))
             buf_add_text(&fragment, parts[i]);
         arena_reset(&arena);
         page_parse(parser, buf_str(&fragment), &arena, &page); /* quadratic, it would take hours */
-        buf_release(&fragment);
     }
 }
 

@@ -71,10 +71,9 @@ TEST(test_stories_are_whole)
             lines++;
         }
     assert_int_equal(lines, 6000);
-    struct buf again = {0};
+    SCOPED(buf_release) struct buf again = {0};
     assert_true(demo_story(&again, 0));
     assert_memory_equal(text.data, again.data, again.size);
-    buf_release(&again);
 }
 
 GROUP(write_all, release)

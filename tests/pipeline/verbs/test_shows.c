@@ -23,7 +23,7 @@ static int run(int (*verb)(void *, struct opt_paths, struct error *), struct dsd
                const char *directory, bool sample_given)
 {
     static struct opt_result result;
-    char *out = path_join(directory, "stdout");
+    SCOPED(mem_free_at) char *out = path_join(directory, "stdout");
     result.given[0] = sample_given;
     settings.program = &program;
     settings.result = &result;
@@ -40,7 +40,6 @@ static int run(int (*verb)(void *, struct opt_paths, struct error *), struct dsd
     struct error err;
     assert_true(file_read_all(out, 64u << 20, &caught, &err) == 0);
     buf_text(&caught);
-    mem_free(out);
     return done;
 }
 
@@ -64,13 +63,13 @@ TEST(export_prints_googles_keys)
     const char *directory = *state;
     struct dsdata_settings settings = {.seq_one = 32};
     const struct shard_layout layout = shard_layout_make(32, 5, TINY_PIECES);
-    struct sample sample = sample_make(&layout);
+    SCOPED(sample_release) struct sample sample = sample_make(&layout);
     uint32_t ones[32], segments[32];
     assert_int_equal(run(dsdata_export, settings, directory, directory, false), 0);
     size_t lines = 0;
     for (char *at = caught.data, *end; at < caught.data + caught.size; at = end + 1, lines++) {
         end = strchr(at, '\n');
-        json_t *object = json_loadb(at, (size_t)(end - at), JSON_REJECT_DUPLICATES, NULL);
+        json_auto_t *object = json_loadb(at, (size_t)(end - at), JSON_REJECT_DUPLICATES, NULL);
         assert_true(json_is_object(object));
         assert_int_equal(json_object_size(object), 8);
         tiny_sample(&layout, lines, &sample);
@@ -89,19 +88,17 @@ TEST(export_prints_googles_keys)
             assert_true(json_real_value(json_array_get(weights, i)) == (i < sample.masked ? 1.0 : 0.0));
         assert_int_equal(json_integer_value(json_object_get(object, "next_sentence_labels")), sample.is_random_next);
         assert_int_equal(json_integer_value(json_object_get(object, "page_id")), sample.document_a);
-        json_decref(object);
     }
     assert_int_equal(lines, 4);
-    sample_release(&sample);
 }
 
 TEST(export_to_a_file_is_the_same)
 {
     const char *directory = *state;
-    char *out = path_join(directory, "out.jsonl");
-    struct buf file = {0};
+    SCOPED(mem_free_at) char *out = path_join(directory, "out.jsonl");
+    SCOPED(buf_release) struct buf file = {0};
     assert_int_equal(run(dsdata_export, (struct dsdata_settings){.out = "-"}, directory, directory, false), 0);
-    struct buf expected = {0};
+    SCOPED(buf_release) struct buf expected = {0};
     buf_add(&expected, caught.data, caught.size);
     assert_int_equal(run(dsdata_export, (struct dsdata_settings){.out = out}, directory, directory, false), 0);
     assert_int_equal(caught.size, 0);
@@ -117,9 +114,6 @@ TEST(export_to_a_file_is_the_same)
         assert_int_equal(tiny_err.kind, ERR_RESOURCE);
         assert_false(path_exists(out));
     }
-    mem_free(out);
-    buf_release(&file);
-    buf_release(&expected);
 }
 
 TEST(export_of_nothing_prints_nothing)
@@ -163,9 +157,9 @@ TEST(show_prints_the_facts)
 
 TEST(show_lays_a_sample_side_by_side)
 {
-    char *shard = path_join(*state, "seq16/train-00001-of-00003.dss");
+    SCOPED(mem_free_at) char *shard = path_join(*state, "seq16/train-00001-of-00003.dss");
     assert_int_equal(run(dsdata_show, (struct dsdata_settings){.sample = 6}, *state, *state, true), 0);
-    struct buf of_dataset = {0};
+    SCOPED(buf_release) struct buf of_dataset = {0};
     buf_add(&of_dataset, strchr(caught.data, '\n'), strlen(strchr(caught.data, '\n')) + 1);
     assert_non_null(strstr(caught.data, "       0  A        [CLS]"));
     assert_non_null(strstr(caught.data, "[MASK]"));
@@ -187,13 +181,11 @@ TEST(show_lays_a_sample_side_by_side)
         run(dsdata_show, (struct dsdata_settings){.seq_one = 32, .split = SPLIT_VALID}, *state, *state, true), -1);
     assert_int_equal(tiny_err.kind, ERR_USAGE);
     assert_int_equal(run(dsdata_show, (struct dsdata_settings){.sample = 99}, shard, *state, true), -1);
-    mem_free(shard);
-    buf_release(&of_dataset);
 }
 
 TEST(show_takes_a_single_shard)
 {
-    char *shard = path_join(*state, "seq16/train-00001-of-00003.dss");
+    SCOPED(mem_free_at) char *shard = path_join(*state, "seq16/train-00001-of-00003.dss");
     assert_int_equal(run(dsdata_show, (struct dsdata_settings){0}, shard, *state, false), 0);
     assert_non_null(strstr(caught.data, "shard      1 of 3 of split train"));
     assert_int_equal(run(dsdata_show, (struct dsdata_settings){.json = true}, shard, *state, false), 0);
@@ -202,7 +194,6 @@ TEST(show_takes_a_single_shard)
     json_decref(object);
     assert_int_equal(run(dsdata_show, (struct dsdata_settings){0}, "tiny-is-not-there", *state, false), -1);
     assert_int_equal(tiny_err.kind, ERR_USAGE);
-    mem_free(shard);
 }
 
 TEST(verify_says_where_and_how_to_rebuild)
@@ -215,7 +206,7 @@ TEST(verify_says_where_and_how_to_rebuild)
     assert_int_equal(json_array_size(json_object_get(object, "damaged")), 0);
     json_decref(object);
 
-    struct buf bytes = tiny_read(*state, "seq16/valid-00000-of-00001.dss");
+    SCOPED(buf_release) struct buf bytes = tiny_read(*state, "seq16/valid-00000-of-00001.dss");
     bytes.data[4100] ^= 1;
     tiny_write(*state, "seq16/valid-00000-of-00001.dss", bytes.data, bytes.size);
     assert_int_equal(run(dsdata_verify, (struct dsdata_settings){.json = true}, *state, *state, false), ERR_VERIFY);
@@ -235,7 +226,6 @@ TEST(verify_says_where_and_how_to_rebuild)
                                                      * */
     bytes.data[4100] ^= 1;
     tiny_write(*state, "seq16/valid-00000-of-00001.dss", bytes.data, bytes.size);
-    buf_release(&bytes);
 }
 
 static int set_up(void **state)

@@ -21,6 +21,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "base/scoped.h"
 #include "tests/trainer/comm/guest.h"
 
 #define GUESTS_OPEN   80 /* that never finish, at one time: more than there is room for at the door */
@@ -64,7 +65,7 @@ static void check(bool truth, const char *what)
 /* Uses the rendezvous as a run does, until it fails. */
 static int use(struct rendezvous *rendezvous, struct error *err)
 {
-    struct buf value = {0};
+    SCOPED(buf_release) struct buf value = {0};
     int result = 0;
     for (uint64_t step = 1; result == 0; step++) {
         struct rendezvous_blocks blocks = {0};
@@ -75,7 +76,6 @@ static int use(struct rendezvous *rendezvous, struct error *err)
         result = rendezvous_all_gather(rendezvous, STR("block"), &blocks, err);
         rendezvous_blocks_release(&blocks);
     }
-    buf_release(&value);
     return result;
 }
 

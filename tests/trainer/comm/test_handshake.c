@@ -545,7 +545,7 @@ TEST_WITH(what_a_worker_says_is_shown_as_that, set_up, NULL)
 /* 13 bytes that ask for a MiB, many times, by a worker that does not read. */
 TEST_WITH(who_asks_and_does_not_read_is_cut_off, set_up, NULL)
 {
-    struct buf set = {0}, get = {0};
+    SCOPED(buf_release) struct buf set = {0}, get = {0};
     char *value = calloc(1, RENDEZVOUS_VALUE_MAX);
     start(0, 2, wait_for_failure);
     struct guest guest = joined();
@@ -559,8 +559,6 @@ TEST_WITH(who_asks_and_does_not_read_is_cut_off, set_up, NULL)
     ends(0, ERR_PEER, "does not read what is sent to it");
     assert_true(shared->peak_kib < 300 << 10); /* 1,500 MiB were asked for; a sanitizer's own memory is in it */
     line_close(&guest.line);
-    buf_release(&set);
-    buf_release(&get);
     free(value);
 }
 

@@ -553,11 +553,10 @@ TEST_WITH(a_place_that_cannot_be_had_is_a_usage_error, set_up, NULL)
 
 static int ask_often(struct rendezvous *rendezvous, uint32_t rank, struct error *err)
 {
-    struct buf value = {0};
+    SCOPED(buf_release) struct buf value = {0};
     for (int i = 0; i < 100 && rank == 1; i++)
         if (rendezvous_get(rendezvous, "never", 0, &value, err) == 0 || err->kind != ERR_PEER)
             return (fail)(err, ERR_BUG, "nobody set that");
-    buf_release(&value);
     return exchange_some(rendezvous, rank, 0, err);
 }
 
@@ -913,7 +912,7 @@ TEST(missing_ranks_are_ranges)
 
 TEST(a_value_has_a_key_of_its_size)
 {
-    struct buf frame = {0};
+    SCOPED(buf_release) struct buf frame = {0};
     struct str key, bytes;
     value_write(&frame, STR("a/b"), STR("xy"));
     assert_int_equal(value_read(buf_str(&frame), &key, &bytes), 0);
@@ -924,7 +923,6 @@ TEST(a_value_has_a_key_of_its_size)
     assert_int_equal(value_read(buf_str(&frame), &key, &bytes), -1);
     memset(frame.data, 0, sizeof(uint32_t));
     assert_int_equal(value_read(buf_str(&frame), &key, &bytes), -1);
-    buf_release(&frame);
 }
 
 TEST(places_are_read)
@@ -978,7 +976,7 @@ TEST(a_file_of_something_else_is_not_read)
         "dstrain meeting 2\nkey " KEY_DIGITS_BUT_ONE "x\n",
     };
     struct addresses addresses;
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(endpoint_read(str_of(bad[i]), &addresses), -1);
     assert_int_equal(endpoint_read(STR("dstrain meeting 2\n" KEY_LINE "at 127.0.0.1 7\nat ::1 7\n"), &addresses), 0);
@@ -992,17 +990,16 @@ TEST(a_file_of_something_else_is_not_read)
     assert_int_equal(endpoint_read(buf_str(&text), &addresses), 0);
     assert_int_equal(addresses.count, ADDRESSES_MAX);
     assert_false(addresses.key.given);
-    buf_release(&text);
 }
 
 TEST(a_file_of_something_else_is_not_replaced)
 {
     char folder[] = "/tmp/meet-XXXXXX";
     assert_non_null(mkdtemp(folder));
-    char *path = path_join(folder, "place");
+    SCOPED(mem_free_at) char *path = path_join(folder, "place");
     const struct endpoint place = {.path = path};
     struct error err;
-    struct buf there = {0};
+    SCOPED(buf_release) struct buf there = {0};
     assert_int_equal(file_write_all(path, "precious", 8, &err), 0);
     assert_int_equal(endpoint_publish(&place, STR("dstrain meeting 1\n"), &err), -1);
     assert_int_equal(err.kind, ERR_USAGE);
@@ -1013,8 +1010,6 @@ TEST(a_file_of_something_else_is_not_replaced)
     assert_int_equal(endpoint_publish(&place, STR("dstrain meeting 2\n" KEY_LINE), &err), 0); /* a stale one */
     assert_int_equal(path_remove(path, &err), 0);
     assert_int_equal(path_remove(folder, &err), 0);
-    buf_release(&there);
-    mem_free(path);
 }
 
 int main(void)

@@ -115,7 +115,7 @@ TEST(waits_double_up_to_a_minute)
 
 TEST(messages_name_step_rank_and_what_is_safe)
 {
-    struct buf what = {0};
+    SCOPED(buf_release) struct buf what = {0};
     struct failure now = {.rank = 2, .step = 1057, .signal = SIGKILL, .kind = ERR_PEER, .when = 1000};
     struct error err = {.kind = ERR_PEER, .text = "rank 2 was lost", .offset = ERROR_NO_OFFSET};
     restarts_describe(&now, &err, &what);
@@ -141,5 +141,4 @@ TEST(messages_name_step_rank_and_what_is_safe)
     assert_non_null(strstr(err.hint, "from the beginning"));
     restarts_give_up(NULL, &now, 2, RESTARTS_UNKNOWN, buf_text(&what), &err);
     assert_non_null(strstr(err.hint, "from the last checkpoint"));
-    buf_release(&what);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/scoped.h"
 #include "trainer/task/pretraining.h"
 
 static void print_list(const uint32_t *values, uint32_t count)
@@ -19,7 +20,7 @@ static void print_list(const uint32_t *values, uint32_t count)
 
 static int print_samples(const struct source *source, uint64_t first, uint64_t count, struct error *err)
 {
-    struct sequence sequence = sequence_make(&source->room);
+    SCOPED(sequence_release) struct sequence sequence = sequence_make(&source->room);
     const struct marks *masked = &sequence.marks[HEAD_MASKED], *next = &sequence.marks[HEAD_NEXT];
     int result = 0;
     for (uint64_t k = first; k < first + count && result == 0; k++) {
@@ -32,7 +33,6 @@ static int print_samples(const struct source *source, uint64_t first, uint64_t c
         print_list(masked->labels, masked->count);
         printf("%" PRIu32 "]\n", next->count > 0 ? next->labels[0] : 0);
     }
-    sequence_release(&sequence);
     return result;
 }
 

@@ -49,7 +49,7 @@ TEST(lines_have_numbers_and_places)
 /* Lines of every length around the size of a step, of which a reader sees only a part at a time. */
 TEST(lines_may_be_long_but_not_too_long)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     struct str line;
     static const size_t sizes[] = {INPUT_LINE_BYTES_MAX - 1, 0, 700000, 700000, 1, INPUT_LINE_BYTES_MAX - 2};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -81,7 +81,6 @@ TEST(lines_may_be_long_but_not_too_long)
     assert_int_equal(err.offset, 2);
     assert_non_null(strstr(err.text, "line 2 is longer than 1048576 bytes"));
     closed(&input);
-    buf_release(&text);
 }
 
 TEST(all_lines_together_are_bounded)

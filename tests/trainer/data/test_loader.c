@@ -49,7 +49,7 @@ static void assert_same_sequence(const struct sequence *a, const struct sequence
 /* Asserts that the sequence is this record of the dataset. */
 static void assert_is_record(const struct sequence *sequence, const struct dataset *dataset, uint64_t index)
 {
-    struct sample sample = sample_make(&dataset->layout);
+    SCOPED(sample_release) struct sample sample = sample_make(&dataset->layout);
     assert_ok(dataset_sample(dataset, index, &sample, err));
     const uint32_t first = 0;
     const struct sequence record = {
@@ -63,7 +63,6 @@ static void assert_is_record(const struct sequence *sequence, const struct datas
             },
     };
     assert_same_sequence(sequence, &record);
-    sample_release(&sample);
 }
 
 /* Asserts that sequence s of the batch is this one, with number `number`. rows [HEAD_KINDS]: the rows of each head
@@ -149,7 +148,7 @@ static size_t check_run(const struct loader_options *options)
     const uint32_t share_to = options->share_to > 0 ? options->share_to : options->batch;
     const uint64_t end = options->first + options->count;
     const struct micro_batch *micro;
-    struct sequence sequence = sequence_make(&source->room);
+    SCOPED(sequence_release) struct sequence sequence = sequence_make(&source->room);
     struct loader *loader = loader_open(options);
     uint64_t batch_first = options->first;
     uint32_t number = loader_place(&at, options->share_from);
@@ -190,7 +189,6 @@ static size_t check_run(const struct loader_options *options)
     assert_true(batch_first + options->share_from >= end);
     assert_true(loader_waited(loader) >= 0);
     loader_close(loader);
-    sequence_release(&sequence);
     return count;
 }
 
@@ -298,7 +296,7 @@ TEST(every_sample_once_per_epoch)
     const struct dataset *dataset = *state;
     struct shard_reading reading = reading_of(dataset);
     const struct source source = shard_source(&reading);
-    struct sequence sequence = sequence_make(&source.room);
+    SCOPED(sequence_release) struct sequence sequence = sequence_make(&source.room);
     uint64_t orders[3] = {0};
     for (uint64_t epoch = 0; epoch < 3; epoch++) {
         uint32_t seen[17] = {0};
@@ -317,7 +315,6 @@ TEST(every_sample_once_per_epoch)
     reading.shuffled = false;
     for (uint64_t k = 0; k < 40; k++)
         assert_int_equal(source.number(source.context, k), k % 17);
-    sequence_release(&sequence);
 }
 
 static void restore(struct sequence *sequence)
@@ -334,6 +331,7 @@ TEST(fresh_masks_differ_by_epoch_and_restore_the_text)
     reading.shuffled = false; /* so that sample k has the text of sample k mod n */
     reading.masks = MASKS_AUTO;
     const struct source source = shard_source(&reading);
+    SCOPED(sequence_release)
     struct sequence stored = sequence_make(&source.room), fresh = sequence_make(&source.room),
                     again = sequence_make(&source.room);
     uint32_t differing = 0, changed = 0;
@@ -357,9 +355,6 @@ TEST(fresh_masks_differ_by_epoch_and_restore_the_text)
     reading.masks = MASKS_STORED;
     fetch(&source, 3 + dataset->samples, &stored);
     assert_is_record(&stored, dataset, 3);
-    sequence_release(&stored);
-    sequence_release(&fresh);
-    sequence_release(&again);
 }
 
 /* The share of masks changes linearly with the sample's number; it may be more than records have room for. */
@@ -373,7 +368,7 @@ TEST(fresh_masks_take_the_share_that_is_asked_for)
     reading.first = 10;
     reading.count = 100;
     const struct source source = shard_source(&reading);
-    struct sequence sequence = sequence_make(&source.room);
+    SCOPED(sequence_release) struct sequence sequence = sequence_make(&source.room);
     assert_int_equal(source.room.marks[HEAD_MASKED], 13); /* 0.8 of 16 tokens */
     assert_true(dataset->layout.predictions < 13);
     for (uint64_t k = 0; k < 130; k++) {
@@ -385,7 +380,6 @@ TEST(fresh_masks_take_the_share_that_is_asked_for)
         if (wanted < ordinary)
             assert_in_range(sequence.marks[HEAD_MASKED].count, wanted > 1 ? wanted - 1 : 1, wanted + 1);
     }
-    sequence_release(&sequence);
 }
 
 /* Phases take the place of a share, and begin at their sample. */
@@ -401,7 +395,7 @@ TEST(masks_follow_phases)
     reading.phase_count = 3;
     reading.split = (struct mask_split){1000000, 0};
     const struct source source = shard_source(&reading);
-    struct sequence sequence = sequence_make(&source.room);
+    SCOPED(sequence_release) struct sequence sequence = sequence_make(&source.room);
     assert_int_equal(source.room.marks[HEAD_MASKED], 14);
     for (uint64_t k = 0; k < 80; k++) {
         fetch(&source, k, &sequence);
@@ -414,7 +408,6 @@ TEST(masks_follow_phases)
         for (uint32_t i = 0; i < masked->count; i++)
             assert_int_equal(sequence.ids[masked->tokens[i]], dataset->manifest.special.mask);
     }
-    sequence_release(&sequence);
 }
 
 /* "##s" is masked together with the piece before it, and never alone. */
@@ -482,7 +475,7 @@ TEST(what_does_not_fit_is_left)
     const struct dataset *dataset = *state;
     const struct shard_reading reading = reading_of(dataset);
     const struct source source = shard_source(&reading);
-    struct sequence sequence = sequence_make(&source.room);
+    SCOPED(sequence_release) struct sequence sequence = sequence_make(&source.room);
     make_sequence(&dataset->layout, 3, &sequence);
     const struct pack_limits limits[] = {
         {.tokens = (int32_t)sequence.length * 2 - 1, .sequences = 100, .marks = {100, 100}},
@@ -503,7 +496,6 @@ TEST(what_does_not_fit_is_left)
         check_dead_rows(&batch);
         pack_release(&batch);
     }
-    sequence_release(&sequence);
 }
 
 /* Packing gives few different row counts; the largest is the budget's, and rows after the live ones are dead. */
@@ -557,7 +549,7 @@ TEST(no_more_rows_are_read_than_tokens)
     const struct pack_limits limits = {.tokens = 200, .sequences = 20, .marks = {1337, 400}, .shapes = 2};
     const struct shard_reading reading = reading_of(dataset);
     const struct source source = shard_source(&reading);
-    struct sequence sequence = sequence_make(&source.room);
+    SCOPED(sequence_release) struct sequence sequence = sequence_make(&source.room);
     struct batch batch;
     make_sequence(&dataset->layout, 16, &sequence);
     pack_init(&batch, &limits);
@@ -566,7 +558,6 @@ TEST(no_more_rows_are_read_than_tokens)
     pack_finish(&batch, &limits);
     assert_in_range(batch.read->token_rows, 1, 256);
     pack_release(&batch);
-    sequence_release(&sequence);
 }
 
 /* A head that reads all rows needs no list of rows. */
@@ -576,7 +567,7 @@ TEST(all_rows_are_read_where_a_head_wants_them)
     const struct pack_limits limits = {.tokens = 1000, .sequences = 9, .marks = {100, 9}, .reads_all = true};
     const struct shard_reading reading = reading_of(dataset);
     const struct source source = shard_source(&reading);
-    struct sequence sequence = sequence_make(&source.room);
+    SCOPED(sequence_release) struct sequence sequence = sequence_make(&source.room);
     struct batch batch;
     pack_init(&batch, &limits);
     pack_clear(&batch);
@@ -587,7 +578,6 @@ TEST(all_rows_are_read_where_a_head_wants_them)
     assert_ptr_equal(batch_read(&batch), &batch);
     assert_int_equal(batch.heads[HEAD_NEXT].index[1], batch.starts[1]);
     pack_release(&batch);
-    sequence_release(&sequence);
 }
 
 static struct dataset opened;

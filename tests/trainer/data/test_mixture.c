@@ -141,7 +141,7 @@ TEST(each_dataset_walks_its_own_epochs)
     struct fixture *f = *state;
     open_both(f, MASKS_AUTO);
     const struct source source = mixture_source(&f->mixed);
-    struct sequence mixed = sequence_make(&source.room), own = sequence_make(&source.room);
+    SCOPED(sequence_release) struct sequence mixed = sequence_make(&source.room), own = sequence_make(&source.room);
     uint64_t next[2] = {0};
     uint32_t seen[2][64] = {{0}};
     assert_int_equal(source.samples, f->a.samples + f->b.samples);
@@ -162,8 +162,6 @@ TEST(each_dataset_walks_its_own_epochs)
                 assert_int_equal(seen[d][i], next[d] / one->samples);
     }
     assert_int_equal(next[0], 140);
-    sequence_release(&mixed);
-    sequence_release(&own);
 }
 
 /* Both have the same records and differ only by their random stream. */
@@ -174,6 +172,7 @@ TEST(no_two_datasets_share_their_masks)
     f->readings[1].dataset = &f->a;
     f->readings[0].shuffled = f->readings[1].shuffled = false;
     f->mixed.sources[1] = shard_source(&f->readings[1]);
+    SCOPED(sequence_release)
     struct sequence a = sequence_make(&f->mixed.sources[0].room), b = sequence_make(&f->mixed.sources[0].room);
     int different = 0;
     for (uint64_t k = 0; k < f->a.samples; k++) {
@@ -183,8 +182,6 @@ TEST(no_two_datasets_share_their_masks)
         different += memcmp(a.ids, b.ids, a.length * sizeof *a.ids) != 0;
     }
     assert_true(different > (int)f->a.samples / 2);
-    sequence_release(&a);
-    sequence_release(&b);
 }
 
 TEST(evaluations_take_every_dataset)

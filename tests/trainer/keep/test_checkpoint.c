@@ -54,7 +54,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct fixture *f = *state;
+    SCOPED(mem_free_at) struct fixture *f = *state;
     params_release(&f->params);
     tokenizer_release(&f->tokenizer);
     json_decref(f->identity);
@@ -62,7 +62,6 @@ static int tear_down(void **state)
     for (size_t i = 0; i < 6; i++)
         mem_free(memory[i]);
     tiny_remove(f->run);
-    mem_free(f);
     return 0;
 }
 
@@ -105,24 +104,21 @@ TEST_WITH(saved_state_reads_back, set_up, tear_down)
     assert_string_equal(files, directory);
     mem_free(files);
     /* The same step once more (a crash before `latest`): equal bytes replace it. */
-    struct buf before = tiny_read(directory, "state.json");
+    SCOPED(buf_release) struct buf before = tiny_read(directory, "state.json");
     assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, 0, err));
-    struct buf after = tiny_read(directory, "state.json");
+    SCOPED(buf_release) struct buf after = tiny_read(directory, "state.json");
     assert_int_equal(before.size, after.size);
     assert_memory_equal(before.data, after.data, before.size);
-    buf_release(&before);
-    buf_release(&after);
     mem_free(directory);
 }
 
 static size_t checkpoints(const struct fixture *f)
 {
     struct path_list list;
-    char *directory = path_join(f->run, "checkpoints");
+    SCOPED(mem_free_at) char *directory = path_join(f->run, "checkpoints");
     assert_ok(path_list(&list, directory, err));
     const size_t count = list.count;
     path_list_release(&list);
-    mem_free(directory);
     return count;
 }
 
@@ -147,10 +143,8 @@ TEST_WITH(old_ones_go, set_up, tear_down)
 
 static bool has(const struct fixture *f, const char *name)
 {
-    char *directory = path_join(f->run, CHECKPOINTS_NAME), *path = path_join(directory, name);
+    SCOPED(mem_free_at) char *directory = path_join(f->run, CHECKPOINTS_NAME), *path = path_join(directory, name);
     const bool there = path_is_directory(path);
-    mem_free(path);
-    mem_free(directory);
     return there;
 }
 
@@ -176,7 +170,7 @@ TEST_WITH(every_nth_stays, set_up, tear_down)
 TEST_WITH(files_of_the_user_stay, set_up, tear_down)
 {
     struct fixture *f = *state;
-    char *directory = checkpoint_path(f->run, 1);
+    SCOPED(mem_free_at) char *directory = checkpoint_path(f->run, 1);
     for (f->state.step = 1; f->state.step <= 3; f->state.step++) {
         assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 1, 0, err));
         if (f->state.step == 1)
@@ -195,7 +189,6 @@ TEST_WITH(files_of_the_user_stay, set_up, tear_down)
     assert_ok(checkpoint_keep(f->run, 3, 1, 0, err));
     assert_int_equal(checkpoints(f), 1);
     mem_free(notes);
-    mem_free(directory);
 }
 
 TEST_WITH(without_latest_the_newest_counts, set_up, tear_down)
@@ -218,9 +211,9 @@ TEST_WITH(any_damage_is_found_and_named, set_up, tear_down)
     struct fixture *f = *state;
     struct checkpoint_state read;
     assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, 0, err));
-    char *directory = path_join(f->run, "checkpoints/step-00000005");
+    SCOPED(mem_free_at) char *directory = path_join(f->run, "checkpoints/step-00000005");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct buf bytes = tiny_read(directory, names[i]);
+        SCOPED(buf_release) struct buf bytes = tiny_read(directory, names[i]);
         const size_t stride = bytes.size > 2000 ? bytes.size / 97 : 1;
         for (size_t at = 0; at < bytes.size; at += stride) {
             const char was = bytes.data[at];
@@ -243,10 +236,8 @@ TEST_WITH(any_damage_is_found_and_named, set_up, tear_down)
         assert_non_null(strstr(tiny_err.file, names[i]));
         mem_free(path);
         tiny_write(directory, names[i], bytes.data, bytes.size);
-        buf_release(&bytes);
     }
     expect_whole(f, 5);
-    mem_free(directory);
 }
 
 static int go_on(void *context, uint64_t done, uint64_t total)
@@ -261,6 +252,7 @@ TEST_WITH(a_survey_names_all_damage, set_up, tear_down)
     struct verify_report report = {0};
     const struct verify_progress progress = {go_on, NULL};
     assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, 0, err));
+    SCOPED(mem_free_at)
     char *directory = path_join(f->run, "checkpoints/step-00000005"), *config = path_join(directory, "config.json");
     assert_ok(checkpoint_survey(directory, "", progress, &report, err));
     assert_int_equal(report.count, 0);
@@ -275,8 +267,6 @@ TEST_WITH(a_survey_names_all_damage, set_up, tear_down)
     assert_string_equal(report.damaged[1].file, "below/vocab.txt");
     assert_int_equal(report.damaged[1].to, 1);
     verify_release(&report);
-    mem_free(config);
-    mem_free(directory);
 }
 
 /* A newer program may have written keys that this one would misread: a mismatch, not damage. */
@@ -296,7 +286,7 @@ TEST(a_newer_state_is_a_mismatch)
 static void check_changed(const struct fixture *f, const char *key, json_t *value, bool taken)
 {
     struct checkpoint_state read;
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     char hash[17];
     json_t *hashes = json_object(), *json = state_json(&f->state, hashes, f->identity);
     json_object_set_new(json, key, value);
@@ -310,7 +300,6 @@ static void check_changed(const struct fixture *f, const char *key, json_t *valu
         assert_non_null(strstr(tiny_err.text, strcmp(key, "updates") == 0 ? "contradicts itself"
                                                                           : "a key is missing or of another kind"));
     }
-    buf_release(&text);
     json_decref(json);
     json_decref(hashes);
 }
@@ -343,19 +332,16 @@ TEST_WITH(names_in_a_checkpoint_are_plain, set_up, tear_down)
     struct fixture *f = *state;
     struct checkpoint_state read;
     assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, 0, err));
+    SCOPED(mem_free_at)
     char *directory = path_join(f->run, "checkpoints/step-00000005"), *path = path_join(directory, STATE_NAME);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        json_t *hashes = json_pack("{s:s, s:s, s:s}", WEIGHTS_NAME, "0", MOMENTS_NAME, "0", names[i], "0");
-        json_t *json = state_json(&f->state, hashes, f->identity);
+        json_auto_t *hashes = json_pack("{s:s, s:s, s:s}", WEIGHTS_NAME, "0", MOMENTS_NAME, "0", names[i], "0");
+        json_auto_t *json = state_json(&f->state, hashes, f->identity);
         assert_int_equal(json_dump_file(json, path, 0), 0);
         tiny_err = (struct error){0};
         assert_fails(checkpoint_verify(directory, &read, NULL, err), ERR_VERIFY);
         assert_non_null(strstr(tiny_err.text, "does not name the files"));
-        json_decref(json);
-        json_decref(hashes);
     }
-    mem_free(path);
-    mem_free(directory);
 }
 
 TEST_WITH(latest_names_a_step_and_nothing_else, set_up, tear_down)

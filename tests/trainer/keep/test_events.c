@@ -31,14 +31,13 @@ static void write_line(struct events *events, uint64_t step, bool valid)
 /* The number of records in the file, which must have nothing else. */
 static int records(const char *directory)
 {
-    struct buf text = tiny_read(directory, EVENTS_NAME);
+    SCOPED(buf_release) struct buf text = tiny_read(directory, EVENTS_NAME);
     struct str message;
     size_t at = 0;
     int count = 0;
     for (; tfrecord_message((struct str){text.data + at, text.size - at}, &message); count++)
         at += TFRECORD_BYTES_BEFORE + message.size + TFRECORD_BYTES_AFTER;
     assert_int_equal(at, text.size);
-    buf_release(&text);
     return count;
 }
 
@@ -83,19 +82,18 @@ TEST(events_after_the_checkpoint_are_cut)
 TEST(only_finite_numbers_are_written)
 {
     write_six(*state);
-    struct buf text = tiny_read(*state, EVENTS_NAME);
+    SCOPED(buf_release) struct buf text = tiny_read(*state, EVENTS_NAME);
     assert_true(str_find(buf_str(&text), STR("valid/mlm_loss")) != SIZE_MAX);
     assert_true(str_find(buf_str(&text), STR("learning_rate")) != SIZE_MAX);
     assert_true(str_find(buf_str(&text), STR("valid/learning_rate")) == SIZE_MAX);
     assert_true(str_find(buf_str(&text), STR("nsp_loss")) == SIZE_MAX);
     assert_true(str_find(buf_str(&text), STR("grad_norm")) == SIZE_MAX); /* not a finite float */
-    buf_release(&text);
 }
 
 TEST(damage_is_cut)
 {
     write_six(*state);
-    struct buf whole = tiny_read(*state, EVENTS_NAME);
+    SCOPED(buf_release) struct buf whole = tiny_read(*state, EVENTS_NAME);
     for (size_t size = 0; size < whole.size; size += 7) {
         tiny_write(*state, EVENTS_NAME, whole.data, size);
         assert_in_range(opened_at(*state, 400, true), 1, 6);
@@ -106,7 +104,6 @@ TEST(damage_is_cut)
         assert_in_range(opened_at(*state, 400, true), 1, 6);
         whole.data[at] ^= 16;
     }
-    buf_release(&whole);
 }
 
 /* Complete records with foreign messages, alone and after the version. */
@@ -122,7 +119,7 @@ TEST(foreign_events_are_cut)
                                           {"\x09........\x10\x01\x42", 12}};
     for (size_t i = 0; i < 2 * sizeof messages / sizeof *messages; i++) {
         const struct str message = messages[i / 2];
-        struct buf text = {0};
+        SCOPED(buf_release) struct buf text = {0};
         char record[64];
         opened_at(*state, 0, false);
         if (i % 2)
@@ -131,7 +128,6 @@ TEST(foreign_events_are_cut)
         buf_add(&text, record, tfrecord_frame(record, message.size));
         tiny_write(*state, EVENTS_NAME, text.data, text.size);
         assert_int_equal(opened_at(*state, 400, true), 1);
-        buf_release(&text);
     }
 }
 

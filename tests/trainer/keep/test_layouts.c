@@ -94,7 +94,7 @@ static void expect_same(const struct model_config *a, const struct model_config 
 
 TEST_WITH(configs_keep_every_field, tiny_enter, tiny_tear_down)
 {
-    char *path = path_join(*state, CONFIG_NAME);
+    SCOPED(mem_free_at) char *path = path_join(*state, CONFIG_NAME);
     for (enum architecture_kind kind = 0; kind < ARCHITECTURE_KINDS; kind++)
         for (int gelu = 0; gelu < 2; gelu++) {
             struct model_config config, read;
@@ -130,20 +130,18 @@ TEST_WITH(configs_keep_every_field, tiny_enter, tiny_tear_down)
             assert_ok(config_read(path, &read, err));
             expect_same(&config, &read, architectures[kind]->layout->model_type);
         }
-    mem_free(path);
 }
 
 /* Reads a small ModernBERT's config.json with these keys too. */
 static int read_modern(const char *path, const char *more, struct model_config *config)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     buf_add_text(&text, "{\"model_type\": \"modernbert\", \"hidden_size\": 24, \"intermediate_size\": 20, "
                         "\"num_hidden_layers\": 4, \"vocab_size\": 40");
     if (!strstr(more, "num_attention_heads"))
         buf_add_text(&text, ", \"num_attention_heads\": 3");
     buf_addf(&text, "%s%s}", *more ? ", " : "", more);
     assert_ok(file_write_all(path, text.data, text.size, err));
-    buf_release(&text);
     return config_read(path, config, err);
 }
 
@@ -155,7 +153,7 @@ TEST_WITH(modern_configs_are_read_in_both_spellings, tiny_enter, tiny_tear_down)
         "\"rope_parameters\": {\"full_attention\": {\"rope_type\": \"default\", \"rope_theta\": 500}, "
         "\"sliding_attention\": {\"rope_theta\": 100.5}}",
     };
-    char *path = path_join(*state, CONFIG_NAME);
+    SCOPED(mem_free_at) char *path = path_join(*state, CONFIG_NAME);
     struct model_config config;
     for (size_t i = 0; i < 2; i++) {
         assert_ok(read_modern(path, spellings[i], &config));
@@ -166,7 +164,6 @@ TEST_WITH(modern_configs_are_read_in_both_spellings, tiny_enter, tiny_tear_down)
     assert_ok(read_modern(path, "", &config)); /* what transformers takes for absent keys */
     assert_true(config.window == 128 && config.global_layers[0] == 9 && config.theta_global == 160000);
     assert_true(config.theta_local == 10000 && config.norm_epsilon == 1e-5 && config.gelu == GELU_ERF);
-    mem_free(path);
 }
 
 /* Of any model, as a fine-tuning of it goes on with its pooling. */
@@ -178,10 +175,9 @@ TEST_WITH(modern_configs_keep_their_pooling, tiny_enter, tiny_tear_down)
     for (int i = 0; i < 2; i++) {
         snprintf(text, sizeof text, "\"classifier_pooling\": \"%s\"", poolings[i]);
         assert_ok(read_modern(path, text, &config));
-        json_t *json = config_json(&config, 0);
+        json_auto_t *json = config_json(&config, 0);
         EXPECT(config.pools_mean == (i == 1), "%s is read as %d", poolings[i], config.pools_mean);
         assert_string_equal(json_string_value(json_object_get(json, "classifier_pooling")), poolings[i]);
-        json_decref(json);
     }
     assert_ok(read_modern(path, "", &config));
     assert_false(config.pools_mean);
@@ -191,7 +187,7 @@ TEST_WITH(modern_configs_keep_their_pooling, tiny_enter, tiny_tear_down)
 /* As transformers means it: attention_dropout is also that of the attention's output, unless our key says otherwise. */
 TEST_WITH(modern_dropouts_have_their_places, tiny_enter, tiny_tear_down)
 {
-    char *path = path_join(*state, CONFIG_NAME);
+    SCOPED(mem_free_at) char *path = path_join(*state, CONFIG_NAME);
     struct model_config config;
     assert_ok(read_modern(path, "", &config));
     assert_true(config.attention_dropout == 0 && config.hidden_dropout == 0 && config.head_dropout == 0);
@@ -201,7 +197,6 @@ TEST_WITH(modern_dropouts_have_their_places, tiny_enter, tiny_tear_down)
     assert_true(config.embedding_dropout == 0);
     assert_ok(read_modern(path, "\"attention_dropout\": 0, \"attention_output_dropout\": 0.125", &config));
     assert_true(config.attention_dropout == 0 && config.hidden_dropout == 0.125);
-    mem_free(path);
 }
 
 TEST_WITH(other_modern_configs_are_refused_by_their_key, tiny_enter, tiny_tear_down)
@@ -229,13 +224,12 @@ TEST_WITH(other_modern_configs_are_refused_by_their_key, tiny_enter, tiny_tear_d
         {"classifier_pooling", "\"classifier_pooling\": true"},
         {"classifier_pooling", "\"classifier_pooling\": null"},
     };
-    char *path = path_join(*state, CONFIG_NAME);
+    SCOPED(mem_free_at) char *path = path_join(*state, CONFIG_NAME);
     struct model_config config;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_fails(read_modern(path, wrong[i].more, &config), ERR_UNSAFE);
         EXPECT(strstr(tiny_err.text, wrong[i].key), "%s: %s", wrong[i].more, tiny_err.text);
     }
-    mem_free(path);
 }
 
 static bool begins_as_layout(const struct layout *layout, const char *name)
@@ -294,7 +288,7 @@ TEST(names_go_out_and_come_in)
 
 TEST_WITH(joined_tensors_go_out_and_come_in, tiny_enter, tiny_tear_down)
 {
-    char *path = path_join(*state, FILE_NAME);
+    SCOPED(mem_free_at) char *path = path_join(*state, FILE_NAME);
     struct model_config config;
     struct params params;
     struct safetensors file;
@@ -306,6 +300,7 @@ TEST_WITH(joined_tensors_go_out_and_come_in, tiny_enter, tiny_tear_down)
     config.vocabulary = 10;
     config.lacks &= ~(1u << OPTIONAL_ATTENTION_BIASES);
     params_init(&params, &config);
+    SCOPED(mem_free_at)
     float *weights = mem_clear(params.size, sizeof *weights), *other = mem_clear(params.size, sizeof *other);
     params_draw_all(&params, 7, weights);
     weights[params_layer(&params, 1, LAYER_KEY_BIAS)->offset] = 5;
@@ -328,7 +323,7 @@ TEST_WITH(joined_tensors_go_out_and_come_in, tiny_enter, tiny_tear_down)
     names_report_release(&report);
 
     /* A part beside the whole, and a whole of other rows. */
-    struct tensor *tensors = mem_array(params.count + 1, sizeof *tensors);
+    SCOPED(mem_free_at) struct tensor *tensors = mem_array(params.count + 1, sizeof *tensors);
     const size_t count = names_tensors(&params, "", weights, &names, tensors);
     tensors[count] = tensors[0];
     tensors[count].name = "bert.encoder.layer.1.attention.self.key.weight";
@@ -345,10 +340,6 @@ TEST_WITH(joined_tensors_go_out_and_come_in, tiny_enter, tiny_tear_down)
     assert_fails(names_read(path, &params, 1, other, &report, err), ERR_MISMATCH);
     assert_non_null(strstr(tiny_err.text, "[16, 8]"));
     names_report_release(&report);
-    mem_free(tensors);
-    mem_free(weights);
-    mem_free(other);
-    mem_free(path);
     arena_release(&names);
     params_release(&params);
 }

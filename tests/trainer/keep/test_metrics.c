@@ -31,23 +31,20 @@ static void write_line(struct metrics *metrics, uint64_t step, bool valid)
 static void expect(const char *directory, const char *steps, uint64_t at, bool evaluated)
 {
     struct metrics metrics;
-    struct buf found = {0};
+    SCOPED(buf_release) struct buf found = {0};
     struct metrics_past past = {.evaluated = !evaluated};
     assert_ok(metrics_open(&metrics, directory, at, &past, err));
     metrics_close(&metrics);
     assert_int_equal(past.evaluated, evaluated);
-    struct buf text = tiny_read(directory, "metrics.jsonl");
+    SCOPED(buf_release) struct buf text = tiny_read(directory, "metrics.jsonl");
     for (char *line = (char *)buf_text(&text), *end; (end = strchr(line, '\n')); line = end + 1) {
         *end = '\0';
-        json_t *json = json_loads(line, 0, NULL);
+        json_auto_t *json = json_loads(line, 0, NULL);
         assert_non_null(json);
         buf_addf(&found, "%d%s ", (int)json_integer_value(json_object_get(json, "step")),
                  json_object_get(json, "split") ? "v" : "");
-        json_decref(json);
     }
     assert_string_equal(buf_text(&found), steps);
-    buf_release(&text);
-    buf_release(&found);
 }
 
 /* A mean without samples, and a baseline of 0, which no label gives, are null in the file, and read as NAN. */
@@ -171,8 +168,8 @@ TEST(a_line_has_every_key)
     assert_ok(metrics_open(&metrics, *state, 0, &past, err));
     write_line(&metrics, 7, false);
     metrics_close(&metrics);
-    struct buf text = tiny_read(*state, "metrics.jsonl");
-    json_t *json = json_loadb(text.data, text.size, 0, NULL);
+    SCOPED(buf_release) struct buf text = tiny_read(*state, "metrics.jsonl");
+    json_auto_t *json = json_loadb(text.data, text.size, 0, NULL);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         assert_non_null(json_object_get(json, keys[i]));
     assert_null(json_object_get(json, "split"));
@@ -184,8 +181,6 @@ TEST(a_line_has_every_key)
     assert_true(json_real_value(json_object_get(json, "mlm_loss_mean")) == 3.25);
     assert_null(json_object_get(json, "mlm_accuracy_mean"));
     assert_int_equal(json_integer_value(json_object_get(json, "samples")), 28);
-    json_decref(json);
-    buf_release(&text);
 }
 
 TEST(an_interval_is_a_mean_over_labels)
@@ -247,7 +242,7 @@ TEST(evaluations_are_synced_and_the_rest_when_asked)
 static void expect_history(const char *directory, size_t count)
 {
     struct history history;
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     for (size_t i = 0; i < count; i++)
         buf_addf(&text, "{\"step\":%zu,%s\"loss\":%zu.5}\n", i + 1, i == 0 ? "\"split\":\"valid\"," : "", i);
     tiny_write(directory, "metrics.jsonl", text.data, text.size);
@@ -260,7 +255,6 @@ static void expect_history(const char *directory, size_t count)
     assert_ptr_equal(history_last(&history, true), &history.lines[0]);
     assert_ptr_equal(history_last(&history, false), count > 1 ? &history.lines[count - 1] : NULL);
     history_release(&history);
-    buf_release(&text);
 }
 
 TEST(a_history_has_every_line)
@@ -274,7 +268,7 @@ TEST(a_history_has_every_line)
 TEST(a_history_has_room_for_keys)
 {
     struct history history;
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     for (int length = (int)HISTORY_KEY_BYTES - 2; length <= (int)HISTORY_KEY_BYTES + 1; length++)
         buf_addf(&text, "%s\"%0*d_loss\":%d", text.size ? "," : "{\"step\":1,", length - 5, 7, length);
     buf_add_text(&text, "}\n{\"step\":2");
@@ -297,7 +291,6 @@ TEST(a_history_has_room_for_keys)
         assert_true(i < (int)HISTORY_KEYS - 2 ? value == i : isnan(value));
     }
     history_release(&history);
-    buf_release(&text);
 }
 
 GROUP(tiny_enter, tiny_tear_down)

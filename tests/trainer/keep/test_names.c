@@ -55,7 +55,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct fixture *f = *state;
+    SCOPED(mem_free_at) struct fixture *f = *state;
     params_release(&f->params);
     arena_release(&f->names);
     tiny_remove(f->directory);
@@ -63,7 +63,6 @@ static int tear_down(void **state)
     mem_free(f->weights);
     mem_free(f->other);
     mem_free(f->tensors);
-    mem_free(f);
     return 0;
 }
 
@@ -222,10 +221,9 @@ TEST_WITH(wrapped_files_are_read, set_up, tear_down)
     struct fixture *f = *state;
     struct names_report report;
     for (size_t i = 0; i < f->params.count; i++) {
-        struct buf name = {0};
+        SCOPED(buf_release) struct buf name = {0};
         buf_addf(&name, "module._orig_mod.%s", f->tensors[i].name);
         f->tensors[i].name = arena_copy(&f->names, buf_str(&name)).data;
-        buf_release(&name);
     }
     write_tensors(f, f->params.count);
     assert_ok(names_read(f->path, &f->params, 1, f->other, &report, err));
@@ -292,12 +290,12 @@ TEST_WITH(layers_beyond_the_config_are_named, set_up, tear_down)
     struct fixture *f = *state;
     struct names_report report;
     struct model_config config = small_config();
-    struct buf unused = {0};
+    SCOPED(buf_release) struct buf unused = {0};
     const struct tensor norm = *tensor_named(f, "bert.embeddings.LayerNorm.bias");
     static const char *const more[] = {"module.bert.encoder.layer.1.output.dense.bias",
                                        "bert.encoder.layer.1.output.LayerNorm.beta",
                                        "encoder.layer.10.output.dense.bias", "bert.embeddings.odd"};
-    struct tensor *tensors = mem_array(f->params.count + 4, sizeof *tensors);
+    SCOPED(mem_free_at) struct tensor *tensors = mem_array(f->params.count + 4, sizeof *tensors);
     memcpy(tensors, f->tensors, f->params.count * sizeof *tensors);
     for (size_t i = 0; i < 4; i++) {
         tensors[f->params.count + i] = norm;
@@ -310,8 +308,6 @@ TEST_WITH(layers_beyond_the_config_are_named, set_up, tear_down)
     names_body_unused(f->path, &config, &unused);
     assert_string_equal(buf_text(&unused), buf_text(&report.body));
     names_report_release(&report);
-    buf_release(&unused);
-    mem_free(tensors);
 }
 
 /* tie_word_embeddings false: the decoder must be there, equal, where one is used. */
@@ -479,7 +475,7 @@ TEST_WITH(sixteen_bits_are_widened, set_up, tear_down)
 static void expect_config(struct fixture *f, const char *text, enum error_kind kind, const char *word)
 {
     struct model_config config;
-    char *path = path_join(f->directory, "config.json");
+    SCOPED(mem_free_at) char *path = path_join(f->directory, "config.json");
     tiny_write(f->directory, "config.json", text, strlen(text));
     if (kind == ERR_NONE)
         assert_ok(config_read(path, &config, err));
@@ -487,7 +483,6 @@ static void expect_config(struct fixture *f, const char *text, enum error_kind k
         assert_fails(config_read(path, &config, err), kind);
     if (word && !strstr(tiny_err.text, word))
         fail_msg("%s does not say %s", tiny_err.text, word);
-    mem_free(path);
 }
 
 #define SIZES "\"hidden_size\":8,\"num_hidden_layers\":1,\"num_attention_heads\":2,\"intermediate_size\":12"

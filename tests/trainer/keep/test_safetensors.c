@@ -18,10 +18,10 @@ TEST(equal_tensors_give_equal_bytes_and_come_back)
         {"z", TENSOR_I64, 1, {2}, whole, sizeof whole},
         {"a.scalar", TENSOR_F32, 0, {0}, &scalar, sizeof scalar},
     };
-    char *path = path_join(*state, FILE_NAME);
+    SCOPED(mem_free_at) char *path = path_join(*state, FILE_NAME);
     uint64_t hash, again;
     assert_ok(safetensors_write(path, tensors, 4, &hash, err));
-    struct buf bytes = tiny_read(*state, FILE_NAME);
+    SCOPED(buf_release) struct buf bytes = tiny_read(*state, FILE_NAME);
     assert_int_equal(hash, hash64(bytes.data, bytes.size));
     const struct tensor first = tensors[0];
     tensors[0] = tensors[3];
@@ -47,20 +47,17 @@ TEST(equal_tensors_give_equal_bytes_and_come_back)
     float out[2];
     assert_int_equal(tensor_to_f32(safetensors_find(&file, "z"), out), -1);
     safetensors_close(&file);
-    buf_release(&bytes);
-    mem_free(path);
 }
 
 TEST(no_tensors_at_all)
 {
     struct safetensors file;
-    char *path = path_join(*state, FILE_NAME);
+    SCOPED(mem_free_at) char *path = path_join(*state, FILE_NAME);
     assert_ok(safetensors_write(path, NULL, 0, NULL, err));
     assert_ok(safetensors_open(&file, path, err));
     assert_int_equal(file.count, 0);
     assert_null(safetensors_find(&file, "a"));
     safetensors_close(&file);
-    mem_free(path);
 }
 
 TEST(half_precision_is_exact)
@@ -82,9 +79,9 @@ TEST(half_precision_is_exact)
 /* Expects this kind of error from a file with this header and `data_bytes` zeros after it. */
 static void expect_header(const char *directory, const char *header, size_t data_bytes, enum error_kind kind)
 {
-    struct buf bytes = {0};
+    SCOPED(buf_release) struct buf bytes = {0};
     struct safetensors file;
-    char *path = path_join(directory, FILE_NAME);
+    SCOPED(mem_free_at) char *path = path_join(directory, FILE_NAME);
     const uint64_t size = strlen(header);
     buf_add(&bytes, &size, 8);
     buf_add_text(&bytes, header);
@@ -101,8 +98,6 @@ static void expect_header(const char *directory, const char *header, size_t data
             fail_msg("header %s, %zu bytes: %d, kind %d, %s", header, data_bytes, result, tiny_err.kind, tiny_err.text);
         assert_null(file.tensors);
     }
-    mem_free(path);
-    buf_release(&bytes);
 }
 
 #define ENTRY(type, shape, from, to) "{\"dtype\":\"" type "\",\"shape\":" shape ",\"data_offsets\":[" from "," to "]}"
@@ -161,18 +156,17 @@ TEST(hostile_headers_are_refused)
 
 TEST(nesting_costs_no_stack)
 {
-    struct buf deep = {0};
+    SCOPED(buf_release) struct buf deep = {0};
     buf_add_text(&deep, "{\"a\":");
     for (int i = 0; i < 1000000; i++)
         buf_add_byte(&deep, '[');
     expect_header(*state, buf_text(&deep), 0, ERR_UNSAFE);
-    buf_release(&deep);
 }
 
 TEST(a_wrong_length_is_refused)
 {
     struct safetensors file;
-    char *path = path_join(*state, FILE_NAME);
+    SCOPED(mem_free_at) char *path = path_join(*state, FILE_NAME);
     const uint64_t sizes[] = {3, 8, 1000, 100000001, UINT64_MAX, UINT64_MAX - 7};
     const enum error_kind kinds[] = {ERR_VERIFY, ERR_VERIFY, ERR_VERIFY, ERR_UNSAFE, ERR_UNSAFE, ERR_UNSAFE};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -187,7 +181,6 @@ TEST(a_wrong_length_is_refused)
         assert_fails(safetensors_open(&file, path, err), ERR_VERIFY);
     }
     assert_fails(safetensors_open(&file, "no/such/file", err), ERR_USAGE);
-    mem_free(path);
 }
 
 /* A valid file cut anywhere is refused. With any byte of its header changed, it is refused or all tensors are inside
@@ -198,9 +191,9 @@ TEST(damage_anywhere)
     const struct tensor tensors[] = {{"one", TENSOR_F32, 2, {2, 2}, values, 16},
                                      {"two", TENSOR_F32, 1, {2}, values + 4, 8}};
     struct safetensors file;
-    char *path = path_join(*state, FILE_NAME);
+    SCOPED(mem_free_at) char *path = path_join(*state, FILE_NAME);
     assert_ok(safetensors_write(path, tensors, 2, NULL, err));
-    struct buf bytes = tiny_read(*state, FILE_NAME);
+    SCOPED(buf_release) struct buf bytes = tiny_read(*state, FILE_NAME);
     for (size_t size = 0; size < bytes.size; size++) {
         tiny_write(*state, FILE_NAME, bytes.data, size);
         assert_true(safetensors_open(&file, path, err) < 0);
@@ -219,8 +212,6 @@ TEST(damage_anywhere)
             }
             bytes.data[at] ^= (char)(1 << bit);
         }
-    buf_release(&bytes);
-    mem_free(path);
 }
 
 /* ---- an index and its parts ---- */
@@ -241,25 +232,23 @@ static void write_part(const char *directory, const char *name, const char *tens
         values[i] = (float)(tensors[i] - 'a');
         parts[i] = (struct tensor){names[i], TENSOR_F32, 1, {1}, &values[i], sizeof values[i]};
     }
-    char *path = path_join(directory, name);
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
     assert_ok(safetensors_write(path, parts, count, NULL, err));
-    mem_free(path);
 }
 
 static int open_index(const char *directory, const char *text, struct safetensors *file)
 {
-    char *path = path_join(directory, INDEX);
+    SCOPED(mem_free_at) char *path = path_join(directory, INDEX);
     tiny_write(directory, INDEX, text, strlen(text));
     tiny_err = (struct error){0};
     const int result = safetensors_open(file, path, err);
-    mem_free(path);
     return result;
 }
 
 TEST(parts_are_one_table)
 {
     struct safetensors file;
-    char *folder = path_join(*state, "parts");
+    SCOPED(mem_free_at) char *folder = path_join(*state, "parts");
     assert_ok(path_make_directory(folder, err));
     assert_null(safetensors_locate(folder, "big.safetensors"));
     write_part(folder, A, "ca");
@@ -289,7 +278,6 @@ TEST(parts_are_one_table)
     found = safetensors_locate(folder, "big.safetensors");
     assert_true(str_ends(str_of(found), STR("/big.safetensors")));
     mem_free(found);
-    mem_free(folder);
 }
 
 TEST(an_index_that_its_parts_contradict_is_refused)
@@ -318,7 +306,7 @@ TEST(an_index_that_its_parts_contradict_is_refused)
          "tensor b is in " B " and in twice.safetensors"},
         {"{\"z\":\"twice.safetensors\"}", ERR_VERIFY, "does not name tensor b, which twice.safetensors holds"},
     };
-    char *folder = path_join(*state, "wrong");
+    SCOPED(mem_free_at) char *folder = path_join(*state, "wrong");
     assert_ok(path_make_directory(folder, err));
     write_part(folder, A, "a");
     write_part(folder, B, "b");
@@ -333,7 +321,6 @@ TEST(an_index_that_its_parts_contradict_is_refused)
             fail_msg("%s: %d, kind %d, %s", cases[i].map, result, tiny_err.kind, tiny_err.text);
         safetensors_close(&file);
     }
-    mem_free(folder);
 }
 
 /* Every cut and every flipped bit of an index is refused, or the table is still whole. */

@@ -82,15 +82,13 @@ static int compare_doubles(const void *a, const void *b)
 /* The median error of PyTorch's bf16 over all tensors, the lower limit of allowed errors. */
 static double median_bf16_error(const struct params *params)
 {
-    double *errors = mem_array(params->count, sizeof *errors);
+    SCOPED(mem_free_at) double *errors = mem_array(params->count, sizeof *errors);
     for (size_t i = 0; i < params->count; i++) {
-        float *error = floats_of("bf16.", params->items[i].name, 1);
+        SCOPED(mem_free_at) float *error = floats_of("bf16.", params->items[i].name, 1);
         errors[i] = (double)*error;
-        mem_free(error);
     }
     qsort(errors, params->count, sizeof *errors, compare_doubles);
     const double median = errors[params->count / 2];
-    mem_free(errors);
     return median;
 }
 
@@ -116,9 +114,8 @@ static double size_of_gradient(const char *prefix, const char *name, size_t coun
         snprintf(at, sizeof key - (size_t)(at - key), "key.weight");
         count *= count;
     }
-    float *theirs = floats_of(prefix, key, count);
+    SCOPED(mem_free_at) float *theirs = floats_of(prefix, key, count);
     const double size = norm_of(theirs, count);
-    mem_free(theirs);
     return size;
 }
 
@@ -142,20 +139,19 @@ static void check_backend(struct ops *ops)
     const enum precision precision = ops->precision;
     const float scale = precision == PRECISION_FP16 ? 1024 : 1;
     const bool half = precision == PRECISION_BF16 || precision == PRECISION_FP16;
-    struct batch batch = golden_batch();
+    SCOPED(made_batch_release) struct batch batch = golden_batch();
     const struct model_budget budget = made_budget(&batch);
-    struct model *model = model_open(&config, ops, &budget);
+    SCOPED(model_close_at) struct model *model = model_open(&config, ops, &budget);
     const struct params *params = model_table(model);
     const bool wide = precision == PRECISION_FP64;
     for (size_t i = 0; i < params->count; i++) {
         const struct param *param = &params->items[i];
-        float *values = floats_of("weight.", param->name, param->count);
+        SCOPED(mem_free_at) float *values = floats_of("weight.", param->name, param->count);
         for (size_t j = 0; j < param->count; j++)
             if (wide)
                 ((double *)model_params(model))[param->offset + j] = (double)values[j];
             else
                 ((float *)model_params(model))[param->offset + j] = values[j];
-        mem_free(values);
     }
     model_refresh(model);
     struct model_metrics metrics = {0};
@@ -176,7 +172,7 @@ static void check_backend(struct ops *ops)
 
     const double median = median_bf16_error(params);
     const size_t numbers = (size_t)(batch.tokens * config.hidden);
-    float *ours = mem_array(params->size, sizeof *ours);
+    SCOPED(mem_free_at) float *ours = mem_array(params->size, sizeof *ours);
     for (size_t i = 0; i < numbers; i++)
         ours[i] = precision_load(precision, model_hidden(model), i);
     check_tensor("hidden", ours, "expected.", numbers, precision, median);
@@ -185,9 +181,6 @@ static void check_backend(struct ops *ops)
     for (size_t i = 0; i < params->count; i++)
         check_tensor(params->items[i].name, ours + params->items[i].offset, "gradient.", params->items[i].count,
                      precision, median);
-    mem_free(ours);
-    made_batch_release(&batch);
-    model_close(model);
     ops->close(ops);
 }
 

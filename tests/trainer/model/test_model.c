@@ -95,15 +95,15 @@ static double slope_of(struct model *model, const struct batch *batch, double *v
 /* The gradients of a dropped layer are zero, and so are its slopes. */
 static void check_slopes(const struct model_config *config, size_t entries_max)
 {
-    struct ops *ops = made_ops(PRECISION_FP64, CPU_BASE, 1);
+    SCOPED(ops_close_at) struct ops *ops = made_ops(PRECISION_FP64, CPU_BASE, 1);
     const struct made_source source = {3, config->vocabulary, 4};
-    struct batch batch = made_batch(&source, lengths, 0, 4);
+    SCOPED(made_batch_release) struct batch batch = made_batch(&source, lengths, 0, 4);
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
         if (model_has(config, h) && batch.heads[h].live == 0)
             fail_msg("made_batch gives no labels to the head of %s", head_kinds[h]->class_end);
     for (int32_t i = 0; i < 4 && config->labels == 1; i++)
         memcpy(&batch.heads[HEAD_CLASS].labels[i], &(const float){2.5f * (float)i - 1}, sizeof(float));
-    struct model *model = open_model(config, ops, &batch);
+    SCOPED(model_close_at) struct model *model = open_model(config, ops, &batch);
     const struct params *params = model_table(model);
     fill_params(model, ops, 0.25f, 0.1f);
     loss_of(model, &batch);
@@ -144,9 +144,6 @@ static void check_slopes(const struct model_config *config, size_t entries_max)
     }
     assert_true(dropped % LAYER_PARAMS == 0 && (dropped > 0) == (config->layer_drop.theta > 0));
     mem_free(gradients);
-    model_close(model);
-    made_batch_release(&batch);
-    ops->close(ops);
 }
 
 /* A model of that architecture. With `drops` steps from 5 on drop some layers, where norms are before the branches. */
@@ -227,12 +224,12 @@ TEST(gradients_of_heads_are_slopes)
 /* Losses, hits and gradients (as doubles) of a training pass over sequences 0 to 15. */
 static double *all_of_a_pass(const struct model_config *config, int32_t recompute_every, bool few, size_t *size)
 {
-    struct ops *ops = made_ops(PRECISION_FP64, CPU_BASE, 1);
+    SCOPED(ops_close_at) struct ops *ops = made_ops(PRECISION_FP64, CPU_BASE, 1);
     const struct made_source source = {3, config->vocabulary, 4};
-    struct batch batch = made_batch(&source, lengths, 0, 16);
+    SCOPED(made_batch_release) struct batch batch = made_batch(&source, lengths, 0, 16);
     if (!model_has(config, HEAD_NEXT))
         batch.heads[HEAD_NEXT].live = batch.heads[HEAD_NEXT].total = 0; /* then a sequence of one token has no row */
-    struct model *model = open_model_with(config, ops, &batch, recompute_every);
+    SCOPED(model_close_at) struct model *model = open_model_with(config, ops, &batch, recompute_every);
     if (few)
         made_read(&batch);
     fill_params(model, ops, 0.1f, 0.1f);
@@ -247,9 +244,6 @@ static double *all_of_a_pass(const struct model_config *config, int32_t recomput
     model_metrics_sums(&metrics, all + count);
     model_metrics_sums(&evaluated, all + count + STEP_SUMS);
     *size = count + 2 * STEP_SUMS;
-    made_batch_release(&batch);
-    model_close(model);
-    ops->close(ops);
     return all;
 }
 
@@ -265,14 +259,13 @@ TEST(the_last_layer_is_computed_where_it_is_read)
                     config.task_heads = 1u << HEAD_MASKED;
                 size_t size;
                 double *whole = all_of_a_pass(&config, form == 3, false, &size), error = 0, sum = 0;
-                double *few = all_of_a_pass(&config, form == 3, true, &size);
+                SCOPED(mem_free_at) double *few = all_of_a_pass(&config, form == 3, true, &size);
                 for (size_t i = 0; i < size; i++) {
                     error += (few[i] - whole[i]) * (few[i] - whole[i]);
                     sum += whole[i] * whole[i];
                 }
                 assert_true(sum > 0 && sqrt(error / sum) < 1e-13);
                 mem_free(whole);
-                mem_free(few);
             }
 }
 
@@ -281,20 +274,17 @@ static float *gradients_in_parts(const struct ops *ops, const struct model_confi
                                  struct model_metrics *metrics)
 {
     const struct made_source source = {3, config->vocabulary, 4};
-    struct batch whole = made_batch(&source, lengths, 0, 16);
-    struct model *model = open_model(config, ops, &whole);
+    SCOPED(made_batch_release) struct batch whole = made_batch(&source, lengths, 0, 16);
+    SCOPED(model_close_at) struct model *model = open_model(config, ops, &whole);
     fill_params(model, ops, 0.05f, 0.02f);
     const struct step_settings settings = made_step(9, 3, &whole, 1);
     model_begin_step(model, &settings);
     for (int32_t first = 0; first < 16; first += size) {
-        struct batch batch = made_batch(&source, lengths + first, first, size);
+        SCOPED(made_batch_release) struct batch batch = made_batch(&source, lengths + first, first, size);
         model_forward_backward(model, &batch, NULL, metrics);
-        made_batch_release(&batch);
     }
     float *gradients = mem_array(model_table(model)->size, sizeof *gradients);
     memcpy(gradients, model_gradients(model), model_table(model)->size * sizeof *gradients);
-    made_batch_release(&whole);
-    model_close(model);
     return gradients;
 }
 
@@ -350,11 +340,11 @@ static void note_final(void *context, size_t from, size_t to)
 static void check_placed(const struct model_config *config, const struct batch *batch, int32_t recompute_every,
                          const struct step_settings *settings, const float *wanted)
 {
-    struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
+    SCOPED(ops_close_at) struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
     struct model_budget budget = made_budget(batch);
     budget.recompute_every = recompute_every;
     budget.placed = true;
-    struct model *model = model_open(config, ops, &budget);
+    SCOPED(model_close_at) struct model *model = model_open(config, ops, &budget);
     const size_t size = model_table(model)->size;
     struct placed placed = {mem_aligned(size * sizeof *placed.gradients), size};
     const struct gradient_listener listener = {.final = note_final, .context = &placed, .place = place};
@@ -369,16 +359,14 @@ static void check_placed(const struct model_config *config, const struct batch *
     }
     assert_memory_equal(placed.gradients, wanted, size * sizeof *wanted);
     mem_free(placed.gradients);
-    model_close(model);
-    ops->close(ops);
 }
 
 /* Gradients that a pass reports as final do not change afterwards, and in the end all are final. */
 static void check_finals(const struct model_config *config, const struct batch *batch, int32_t recompute_every,
                          size_t ranges)
 {
-    struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
-    struct model *model = open_model_with(config, ops, batch, recompute_every);
+    SCOPED(ops_close_at) struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
+    SCOPED(model_close_at) struct model *model = open_model_with(config, ops, batch, recompute_every);
     const size_t size = model_table(model)->size;
     fill_params(model, ops, 0.05f, 0.02f);
     for (uint32_t step = 1; step <= 9; step++) { /* some of which drop layers */
@@ -399,8 +387,6 @@ static void check_finals(const struct model_config *config, const struct batch *
         model_evaluate(model, batch, &metrics);
         assert_int_equal(finals.ranges, 0);
     }
-    model_close(model);
-    ops->close(ops);
 }
 
 TEST(gradients_that_are_final_do_not_change)
@@ -450,9 +436,9 @@ static const struct batch *copy_words(void *context, const struct batch *batch)
 TEST(words_that_no_input_names_are_final_early)
 {
     const struct made_source source = {3, small.vocabulary, 4};
-    struct batch batch = made_batch(&source, lengths, 0, 3);
-    struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
-    struct model *model = open_model(&small, ops, &batch);
+    SCOPED(made_batch_release) struct batch batch = made_batch(&source, lengths, 0, 3);
+    SCOPED(ops_close_at) struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
+    SCOPED(model_close_at) struct model *model = open_model(&small, ops, &batch);
     const size_t size = model_table(model)->size;
     float *gradients = model_gradients(model), *usual = mem_array(size, sizeof *usual);
     fill_params(model, ops, 0.05f, 0.02f);
@@ -476,9 +462,6 @@ TEST(words_that_no_input_names_are_final_early)
     word_rows_close(early.rows);
     mem_free(early.copy);
     mem_free(usual);
-    model_close(model);
-    ops->close(ops);
-    made_batch_release(&batch);
 }
 
 TEST(micro_batches_change_only_rounding)
@@ -489,25 +472,22 @@ TEST(micro_batches_change_only_rounding)
     for (size_t i = 0; i < 2 * sizeof configs / sizeof *configs; i++) {
         const struct model_config *config = &configs[i / 2];
         const double limit = limits[i % 2];
-        struct ops *ops = made_ops(i % 2 ? PRECISION_BF16 : PRECISION_FP32, cpu_level(), 2);
+        SCOPED(ops_close_at) struct ops *ops = made_ops(i % 2 ? PRECISION_BF16 : PRECISION_FP32, cpu_level(), 2);
         struct params params;
         struct model_metrics one = {0};
         params_init(&params, config);
-        float *whole = gradients_in_parts(ops, config, 16, &one);
+        SCOPED(mem_free_at) float *whole = gradients_in_parts(ops, config, 16, &one);
         for (int32_t size = 1; size <= 4; size *= 4) {
             struct model_metrics parts = {0};
-            float *sum = gradients_in_parts(ops, config, size, &parts);
+            SCOPED(mem_free_at) float *sum = gradients_in_parts(ops, config, size, &parts);
             assert_true(difference(sum, whole, params.size) < limit);
             assert_true(difference(sum, whole, params.size) > 0); /* otherwise the computation would be the same */
             assert_int_equal(one.heads[HEAD_MASKED].count, parts.heads[HEAD_MASKED].count);
             assert_int_equal(one.tokens, parts.tokens);
             assert_true(fabs(one.heads[HEAD_MASKED].loss - parts.heads[HEAD_MASKED].loss) <
                         limit * one.heads[HEAD_MASKED].loss);
-            mem_free(sum);
         }
-        mem_free(whole);
         params_release(&params);
-        ops->close(ops);
     }
 }
 
@@ -516,22 +496,19 @@ static float *gradients_recomputed(struct ops *ops, const struct model_config *c
                                    size_t *size)
 {
     const struct made_source source = {3, config->vocabulary, 4};
-    struct batch whole = made_batch(&source, lengths, 0, 12);
-    struct model *model = open_model_with(config, ops, &whole, recompute_every);
+    SCOPED(made_batch_release) struct batch whole = made_batch(&source, lengths, 0, 12);
+    SCOPED(model_close_at) struct model *model = open_model_with(config, ops, &whole, recompute_every);
     struct model_metrics metrics = {0};
     fill_params(model, ops, 0.1f, 0.05f);
     const struct step_settings settings = made_step(11, 5, &whole, 1);
     model_begin_step(model, &settings);
     for (int32_t first = 0; first < 12; first += 4) {
-        struct batch batch = made_batch(&source, lengths + first, first, 4);
+        SCOPED(made_batch_release) struct batch batch = made_batch(&source, lengths + first, first, 4);
         model_forward_backward(model, &batch, NULL, &metrics);
-        made_batch_release(&batch);
     }
     *size = model_table(model)->size;
     float *gradients = mem_array(*size, sizeof *gradients);
     memcpy(gradients, model_gradients(model), *size * sizeof *gradients);
-    made_batch_release(&whole);
-    model_close(model);
     ops->close(ops);
     return gradients;
 }
@@ -555,14 +532,13 @@ TEST(recomputation_and_threads_change_no_bit)
     for (size_t i = 0; i < 2 * sizeof configs / sizeof *configs; i++) {
         const struct model_config *config = &configs[i / 2];
         size_t size, again;
-        float *kept = gradients_recomputed(backends[i % 2](1), config, 0, &size);
+        SCOPED(mem_free_at) float *kept = gradients_recomputed(backends[i % 2](1), config, 0, &size);
         for (int32_t every = 1; every <= 5; every++) {
+            SCOPED(mem_free_at)
             float *gradients = gradients_recomputed(backends[i % 2](1 + (unsigned)every % 3), config, every, &again);
             assert_true(size == again);
             assert_memory_equal(kept, gradients, size * sizeof *kept);
-            mem_free(gradients);
         }
-        mem_free(kept);
     }
 }
 
@@ -580,22 +556,19 @@ TEST(layers_that_never_drop_change_nothing)
     mem_free(a);
     mem_free(b);
 
-    struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
+    SCOPED(ops_close_at) struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
     const struct made_source source = {3, plain.vocabulary, 4};
-    struct batch batch = made_batch(&source, lengths, 0, 5);
+    SCOPED(made_batch_release) struct batch batch = made_batch(&source, lengths, 0, 5);
     double losses[2];
     for (int i = 0; i < 2; i++) {
-        struct model *model = open_model(i ? &drops : &plain, ops, &batch);
+        SCOPED(model_close_at) struct model *model = open_model(i ? &drops : &plain, ops, &batch);
         struct model_metrics metrics = {0};
         fill_params(model, ops, 0.1f, 0.1f);
         loss_of(model, &batch);
         model_evaluate(model, &batch, &metrics);
         losses[i] = metrics.heads[HEAD_MASKED].loss;
-        model_close(model);
     }
     assert_true(losses[0] == losses[1]);
-    made_batch_release(&batch);
-    ops->close(ops);
 }
 
 /* Numbers of DeepSpeed's formula; its code counts from the second step on. */
@@ -626,10 +599,10 @@ static float *parameters_after_steps(enum precision precision, unsigned threads,
     config.vocabulary = 1001;
     config.layers = 1;
     const int32_t mixed[] = {128, 77, 1, 128, 33, 128, 90, 128, 17, 64};
-    struct ops *ops = made_ops(precision, cpu_level(), threads);
+    SCOPED(ops_close_at) struct ops *ops = made_ops(precision, cpu_level(), threads);
     const struct made_source source = {3, config.vocabulary, 7};
-    struct batch batch = made_batch(&source, mixed, 0, 10);
-    struct model *model = open_model(&config, ops, &batch);
+    SCOPED(made_batch_release) struct batch batch = made_batch(&source, mixed, 0, 10);
+    SCOPED(model_close_at) struct model *model = open_model(&config, ops, &batch);
     const struct params *params = model_table(model);
     params_draw_all(params, 1, model_params(model));
     model_refresh(model);
@@ -659,9 +632,6 @@ static float *parameters_after_steps(enum precision precision, unsigned threads,
     mem_free(memory.first);
     mem_free(memory.second);
     optimizer_work_release(&work, ops);
-    made_batch_release(&batch);
-    model_close(model);
-    ops->close(ops);
     return result;
 }
 
@@ -670,13 +640,11 @@ TEST(bits_do_not_depend_on_threads)
     const enum precision precisions[] = {PRECISION_FP32, PRECISION_BF16};
     for (int i = 0; i < 2; i++) {
         size_t size;
-        float *one = parameters_after_steps(precisions[i], 1, &size);
+        SCOPED(mem_free_at) float *one = parameters_after_steps(precisions[i], 1, &size);
         for (unsigned threads = 2; threads <= 33; threads += 31) { /* many threads divide some sums differently */
-            float *several = parameters_after_steps(precisions[i], threads, &size);
+            SCOPED(mem_free_at) float *several = parameters_after_steps(precisions[i], threads, &size);
             assert_memory_equal(one, several, size * sizeof *one);
-            mem_free(several);
         }
-        mem_free(one);
     }
 }
 
@@ -685,19 +653,16 @@ TEST(first_loss_is_that_of_guessing)
     struct model_config config;
     assert_int_equal(model_config_named("tiny", &config), 0);
     const int32_t full[] = {64, 64, 64, 64};
-    struct ops *ops = made_ops(cpu_default_precision(cpu_level()), cpu_level(), 2);
+    SCOPED(ops_close_at) struct ops *ops = made_ops(cpu_default_precision(cpu_level()), cpu_level(), 2);
     const struct made_source source = {3, config.vocabulary, 4};
-    struct batch batch = made_batch(&source, full, 0, 4);
-    struct model *model = open_model(&config, ops, &batch);
+    SCOPED(made_batch_release) struct batch batch = made_batch(&source, full, 0, 4);
+    SCOPED(model_close_at) struct model *model = open_model(&config, ops, &batch);
     params_draw_all(model_table(model), 42, model_params(model));
     model_refresh(model);
     struct model_metrics metrics = {0};
     model_evaluate(model, &batch, &metrics);
     assert_true(fabs(made_mean(&metrics, HEAD_MASKED) - log(30522)) < 0.15);
     assert_true(fabs(made_mean(&metrics, HEAD_NEXT) - log(2)) < 0.15);
-    made_batch_release(&batch);
-    model_close(model);
-    ops->close(ops);
 }
 
 /* The dropout that the ops of a pass were given, in order. */
@@ -752,8 +717,8 @@ static void check_places(const struct model_config *config, const double *shares
     spying.attention = spy_attention;
     spying.dropout = spy_dropout;
     const struct made_source source = {3, config->vocabulary, 4};
-    struct batch batch = made_batch(&source, lengths, 0, 5);
-    struct model *model = open_model(config, &spying, &batch);
+    SCOPED(made_batch_release) struct batch batch = made_batch(&source, lengths, 0, 5);
+    SCOPED(model_close_at) struct model *model = open_model(config, &spying, &batch);
     fill_params(model, ops, 0.1f, 0.1f);
     loss_of(model, &batch); /* the backward pass has the same */
     size_t attentions = 0, all = 0;
@@ -780,8 +745,6 @@ static void check_places(const struct model_config *config, const double *shares
     spied.count = 0;
     model_evaluate(model, &batch, &metrics);
     assert_int_equal(spied.count, 0);
-    made_batch_release(&batch);
-    model_close(model);
     ops->close(ops);
 }
 
@@ -807,17 +770,18 @@ TEST(each_place_has_its_own_dropout)
 
 TEST(evaluation_leaves_gradients_and_is_training_without_dropout)
 {
-    struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 2);
+    SCOPED(ops_close_at) struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 2);
     const struct made_source source = {3, small.vocabulary, 4};
-    struct batch batch = made_batch(&source, lengths, 0, 5);
+    SCOPED(made_batch_release) struct batch batch = made_batch(&source, lengths, 0, 5);
     struct model_config without = small;
     without.hidden_dropout = without.attention_dropout = 0;
+    SCOPED(model_close_at)
     struct model *model = open_model(&small, ops, &batch), *other = open_model(&without, ops, &batch);
     fill_params(model, ops, 0.1f, 0.1f);
     fill_params(other, ops, 0.1f, 0.1f);
     const double still = loss_of(other, &batch), dropped = loss_of(model, &batch);
     const size_t bytes = model_table(model)->size * sizeof(float);
-    float *before = mem_array(1, bytes);
+    SCOPED(mem_free_at) float *before = mem_array(1, bytes);
     memcpy(before, model_gradients(model), bytes);
     struct model_metrics metrics = {0};
     model_evaluate(model, &batch, &metrics);
@@ -825,20 +789,15 @@ TEST(evaluation_leaves_gradients_and_is_training_without_dropout)
     const double evaluated = made_mean(&metrics, HEAD_MASKED) + made_mean(&metrics, HEAD_NEXT);
     assert_true(evaluated == still);
     assert_true(fabs(dropped - still) > 1e-4);
-    mem_free(before);
-    made_batch_release(&batch);
-    model_close(other);
-    model_close(model);
-    ops->close(ops);
 }
 
 TEST(a_batch_without_masked_tokens_trains_the_next_head_alone)
 {
-    struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
+    SCOPED(ops_close_at) struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
     const struct made_source source = {3, small.vocabulary, 0};
-    struct batch batch = made_batch(&source, lengths, 0, 3);
+    SCOPED(made_batch_release) struct batch batch = made_batch(&source, lengths, 0, 3);
     assert_int_equal(batch.heads[HEAD_MASKED].total, 0);
-    struct model *model = open_model(&small, ops, &batch);
+    SCOPED(model_close_at) struct model *model = open_model(&small, ops, &batch);
     fill_params(model, ops, 0.1f, 0.1f);
     struct model_metrics metrics = {0};
     const struct step_settings settings = made_step(1, 1, &batch, 1);
@@ -851,46 +810,39 @@ TEST(a_batch_without_masked_tokens_trains_the_next_head_alone)
     assert_true(gradients[params_find(params, "cls.predictions.transform.dense.weight")->offset] == 0);
     assert_true(gradients[params_find(params, "bert.pooler.dense.weight")->offset] != 0);
     assert_true(gradients[params_layer(params, 0, LAYER_UP_WEIGHT)->offset] != 0);
-    made_batch_release(&batch);
-    model_close(model);
-    ops->close(ops);
 }
 
 /* The rows of a sequence are the same as without other sequences and dead rows. */
 TEST(sequences_do_not_see_each_other)
 {
-    struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 2);
+    SCOPED(ops_close_at) struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 2);
     const struct made_source source = {3, small.vocabulary, 4};
+    SCOPED(made_batch_release)
     struct batch all = made_batch(&source, lengths, 0, 6), alone = made_batch(&source, lengths + 4, 4, 1);
-    struct model *model = open_model(&small, ops, &all);
+    SCOPED(model_close_at) struct model *model = open_model(&small, ops, &all);
     fill_params(model, ops, 0.1f, 0.1f);
     struct model_metrics metrics = {0};
     model_evaluate(model, &all, &metrics);
     const size_t hidden = (size_t)small.hidden, rows = (size_t)lengths[4];
-    float *kept = mem_array(rows * hidden, sizeof *kept);
+    SCOPED(mem_free_at) float *kept = mem_array(rows * hidden, sizeof *kept);
     memcpy(kept, (const float *)model_hidden(model) + (size_t)all.starts[4] * hidden, rows * hidden * sizeof *kept);
     const float *out = model_hidden(model);
     for (size_t i = (size_t)all.tokens * hidden; i < (size_t)all.token_rows * hidden; i++)
         assert_true(out[i] == 0);
     model_evaluate(model, &alone, &metrics);
     assert_true(difference(model_hidden(model), kept, rows * hidden) < 1e-6);
-    mem_free(kept);
-    made_batch_release(&all);
-    made_batch_release(&alone);
-    model_close(model);
-    ops->close(ops);
 }
 
 TEST(the_loss_scale_scales_gradients)
 {
-    struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
+    SCOPED(ops_close_at) struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
     const struct made_source source = {3, small.vocabulary, 4};
-    struct batch batch = made_batch(&source, lengths, 0, 5);
-    struct model *model = open_model(&small, ops, &batch);
+    SCOPED(made_batch_release) struct batch batch = made_batch(&source, lengths, 0, 5);
+    SCOPED(model_close_at) struct model *model = open_model(&small, ops, &batch);
     fill_params(model, ops, 0.1f, 0.1f);
     loss_of(model, &batch);
     const size_t size = model_table(model)->size;
-    float *plain = mem_array(size, sizeof *plain);
+    SCOPED(mem_free_at) float *plain = mem_array(size, sizeof *plain);
     memcpy(plain, model_gradients(model), size * sizeof *plain);
     struct model_metrics metrics = {0};
     struct step_settings settings = made_step(11, 5, &batch, 1);
@@ -900,17 +852,13 @@ TEST(the_loss_scale_scales_gradients)
     for (size_t i = 0; i < size; i++)
         plain[i] *= 1024;
     assert_true(difference(model_gradients(model), plain, size) < 1e-6);
-    mem_free(plain);
-    made_batch_release(&batch);
-    model_close(model);
-    ops->close(ops);
 }
 
 TEST(the_plan_counts_every_byte)
 {
     struct model_config config;
     assert_int_equal(model_config_named("base", &config), 0);
-    struct ops *ops = made_ops(PRECISION_BF16, cpu_level(), 2);
+    SCOPED(ops_close_at) struct ops *ops = made_ops(PRECISION_BF16, cpu_level(), 2);
     struct model_budget budget = {
         .token_rows_max = 4096,
         .head_rows_max = {[HEAD_MASKED] = 640, [HEAD_NEXT] = 32},
@@ -945,5 +893,4 @@ TEST(the_plan_counts_every_byte)
                 output = plan.rows[i].bytes / 12;
         }
     assert_true(layers[1] == layers[0] / 4 + 3 * output && plan.bytes - less.bytes == layers[0] - layers[1]);
-    ops->close(ops);
 }

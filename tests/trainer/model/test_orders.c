@@ -35,10 +35,9 @@ static float *numbers_of(const struct golden *golden, const char *name, size_t *
 static int32_t column_of(const struct golden *golden, const char *name, int32_t *to)
 {
     size_t count;
-    float *values = numbers_of(golden, name, &count);
+    SCOPED(mem_free_at) float *values = numbers_of(golden, name, &count);
     for (size_t i = 0; i < count; i++)
         to[i] = (int32_t)values[i];
-    mem_free(values);
     return (int32_t)count;
 }
 
@@ -46,7 +45,7 @@ static void take_config(struct golden *golden)
 {
     int32_t numbers[11];
     size_t count;
-    float *drop = numbers_of(golden, "layer_drop", &count);
+    SCOPED(mem_free_at) float *drop = numbers_of(golden, "layer_drop", &count);
     assert_int_equal(column_of(golden, "model", numbers), 11);
     golden->config = (struct model_config){
         .layers = numbers[0],
@@ -64,7 +63,6 @@ static void take_config(struct golden *golden)
     };
     golden->seed = (uint32_t)numbers[9];
     golden->step = (uint32_t)numbers[10];
-    mem_free(drop);
 }
 
 /* A synthetic batch of the same lengths, overwritten with the golden one. */
@@ -95,10 +93,9 @@ static double median_error(const struct golden *golden)
     size_t found = 0, count;
     for (size_t i = 0; i < golden->file.count && found < 256; i++)
         if (strncmp(golden->file.tensors[i].name, "gradient.", 9) == 0) {
-            float *values = numbers_of(golden, golden->file.tensors[i].name, &count);
+            SCOPED(mem_free_at) float *values = numbers_of(golden, golden->file.tensors[i].name, &count);
             if (values[1] > 0)
                 errors[found++] = values[2];
-            mem_free(values);
         }
     qsort(errors, found, sizeof *errors, compare_floats);
     return (double)errors[found / 2];
@@ -171,7 +168,7 @@ static void check_tensor(const struct golden *golden, const char *prefix, const 
     char key[160];
     size_t count;
     snprintf(key, sizeof key, "%s%s", prefix, name);
-    float *theirs = numbers_of(golden, key, &count);
+    SCOPED(mem_free_at) float *theirs = numbers_of(golden, key, &count);
     count -= 3;
     double error = 0, squares = 0;
     for (size_t i = 0; i < count; i++)
@@ -188,7 +185,6 @@ static void check_tensor(const struct golden *golden, const char *prefix, const 
         if (!(error <= bound && off <= bound))
             fail_msg("%s: relative error %g, of the norm %g, allowed %g", name, error, off, bound);
     }
-    mem_free(theirs);
 }
 
 static void check_model(const struct golden *golden, struct model *model, const struct ops *ops,
@@ -250,7 +246,7 @@ static void check_whole(const struct golden *golden, const struct ops *ops, bool
 {
     void *kept = NULL;
     for (int32_t every = 0; every < (recomputed ? golden->config.layers : 1); every++) {
-        struct model *model = begin(golden, ops, every);
+        SCOPED(model_close_at) struct model *model = begin(golden, ops, every);
         struct model_metrics metrics = {0};
         model_forward_backward(model, &golden->batch, NULL, &metrics);
         check_model(golden, model, ops, &metrics, every == 0);
@@ -258,25 +254,22 @@ static void check_whole(const struct golden *golden, const struct ops *ops, bool
         if (every == 0)
             kept = memcpy(mem_array(bytes, 1), model_gradients(model), bytes);
         assert_memory_equal(kept, model_gradients(model), bytes); /* recomputation changes no bit */
-        model_close(model);
     }
     mem_free(kept);
 }
 
 static void check_parts(const struct golden *golden, const struct ops *ops)
 {
-    struct model *model = begin(golden, ops, 1);
+    SCOPED(model_close_at) struct model *model = begin(golden, ops, 1);
     struct model_metrics metrics = {0};
     int32_t empty = 0;
     for (int32_t i = 0; i < golden->batch.sequences; i++) {
-        struct batch one = one_of(&golden->batch, i);
+        SCOPED(made_batch_release) struct batch one = one_of(&golden->batch, i);
         empty += one.heads[HEAD_MASKED].live == 0;
         model_forward_backward(model, &one, NULL, &metrics);
-        made_batch_release(&one);
     }
     assert_true(golden->batch.sequences == 1 || empty >= 2);
     check_model(golden, model, ops, &metrics, false);
-    model_close(model);
 }
 
 static const char *const cases[] = {"post-several",  "post-one",  "pre-several", "pre-one",
@@ -284,14 +277,13 @@ static const char *const cases[] = {"post-several",  "post-one",  "pre-several",
 
 static void check_all(enum precision precision, enum cpu_level level, bool recomputed)
 {
-    struct ops *ops = made_ops(precision, level, 2);
+    SCOPED(ops_close_at) struct ops *ops = made_ops(precision, level, 2);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct golden golden = golden_open(cases[i]);
         check_whole(&golden, ops, recomputed);
         check_parts(&golden, ops);
         golden_close(&golden);
     }
-    ops->close(ops);
 }
 
 TEST(double_matches_pytorch)

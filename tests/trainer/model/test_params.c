@@ -28,9 +28,8 @@ TEST(counts_are_the_published_ones)
         {"large", 30528, 336232258}, {"1.5b", 30528, 1530388930},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct params params = table_of(cases[i].name, cases[i].vocabulary, true);
+        SCOPED(params_release) struct params params = table_of(cases[i].name, cases[i].vocabulary, true);
         assert_true(params.total == cases[i].count);
-        params_release(&params);
     }
     struct model_config config;
     assert_int_equal(model_config_named("huge", &config), -1);
@@ -38,7 +37,7 @@ TEST(counts_are_the_published_ones)
 
 TEST(tensors_stand_apart_and_qkv_together)
 {
-    struct params params = table_of("tiny", 30522, true);
+    SCOPED(params_release) struct params params = table_of("tiny", 30522, true);
     size_t end = 0, at = 0;
     for (size_t i = 0; i < params.count; i++, at++) {
         assert_true(params.items[i].offset >= end);
@@ -68,17 +67,14 @@ TEST(tensors_stand_apart_and_qkv_together)
     assert_string_equal(params_head(&params, HEAD_MASKED, 4)->name, "cls.predictions.bias");
     assert_string_equal(params_head(&params, HEAD_NEXT, 3)->name, "cls.seq_relationship.bias");
     assert_null(params_find(&params, "cls.predictions.decoder.weight"));
-    params_release(&params);
 }
 
 TEST(without_next_sentence_there_is_no_pooler)
 {
-    struct params with = table_of("tiny", 1000, true), without = table_of("tiny", 1000, false);
+    SCOPED(params_release) struct params with = table_of("tiny", 1000, true), without = table_of("tiny", 1000, false);
     assert_int_equal(with.count - without.count, 4);
     assert_null(params_find(&without, "bert.pooler.dense.weight"));
     assert_null(params_find(&without, "cls.seq_relationship.bias"));
-    params_release(&with);
-    params_release(&without);
 }
 
 TEST(chunks_cover_every_tensor_from_its_start)
@@ -108,8 +104,8 @@ TEST(chunks_cover_every_tensor_from_its_start)
 
 TEST(first_values_are_named)
 {
-    struct params small = table_of("tiny", 1000, false), large = table_of("mini", 30522, true);
-    float *a = mem_aligned(small.size * sizeof *a), *b = mem_aligned(large.size * sizeof *b);
+    SCOPED(params_release) struct params small = table_of("tiny", 1000, false), large = table_of("mini", 30522, true);
+    SCOPED(mem_free_at) float *a = mem_aligned(small.size * sizeof *a), *b = mem_aligned(large.size * sizeof *b);
     params_draw_all(&small, 42, a);
     params_draw(&large, &large.items[PARAM_WORD], 42, b);
     assert_memory_equal(a, b, (size_t)1000 * 128 * sizeof *a); /* the same name, another table */
@@ -136,10 +132,6 @@ TEST(first_values_are_named)
     assert_true(a[query[0].offset] != a[query[1].offset]);
     params_draw(&large, &large.items[PARAM_WORD], 43, b);
     assert_true(a[0] != b[0]);
-    mem_free(a);
-    mem_free(b);
-    params_release(&small);
-    params_release(&large);
 }
 
 /* Names and initial values of DeepSpeed's BERT; otherwise the names of transformers. */
@@ -185,7 +177,7 @@ TEST(truncated_values_end_at_two_deviations)
     params_init(&whole, &config);
     config.initializer = INITIALIZER_TRUNCATED;
     params_init(&cut, &config);
-    float *a = mem_aligned(whole.size * sizeof *a), *b = mem_aligned(cut.size * sizeof *b);
+    SCOPED(mem_free_at) float *a = mem_aligned(whole.size * sizeof *a), *b = mem_aligned(cut.size * sizeof *b);
     params_draw_all(&whole, 42, a);
     params_draw_all(&cut, 42, b);
     const size_t count = whole.items[PARAM_WORD].count;
@@ -199,8 +191,6 @@ TEST(truncated_values_end_at_two_deviations)
     }
     assert_true(fabs((double)beyond / (double)count - 0.0455) < 0.001);
     assert_true(fabs(squares / (double)count - 0.7737) < 0.003);
-    mem_free(a);
-    mem_free(b);
     params_release(&whole);
     params_release(&cut);
 }

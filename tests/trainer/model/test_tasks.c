@@ -53,9 +53,8 @@ static void fill(struct model *model, const char *name)
     for (size_t i = 0; i < params->count; i++) {
         char key[100];
         snprintf(key, sizeof key, "weight.%s", params->items[i].name);
-        float *values = floats_of(name, key);
+        SCOPED(mem_free_at) float *values = floats_of(name, key);
         memcpy((float *)model_params(model) + params->items[i].offset, values, params->items[i].count * sizeof *values);
-        mem_free(values);
     }
     model_refresh(model);
 }
@@ -83,6 +82,7 @@ static void check_gradients(struct model *model, const char *name, enum head_kin
         const struct param *param = &params->items[i];
         char key[100];
         snprintf(key, sizeof key, "gradient.%s", param->name);
+        SCOPED(mem_free_at)
         float *theirs = floats_of(name, key),
               *word = floats_of(name, "gradient.bert.embeddings.word_embeddings.weight");
         const double size = is_zero(param->name, head) ? norm_of(word, 60 * 16) : norm_of(theirs, param->count);
@@ -91,8 +91,6 @@ static void check_gradients(struct model *model, const char *name, enum head_kin
         const double error = norm_of(theirs, param->count) / size;
         if (!(error < 5e-5))
             fail_msg("%s, %s: relative error %g", name, param->name, error);
-        mem_free(theirs);
-        mem_free(word);
     }
 }
 
@@ -100,7 +98,7 @@ static void check_logits(struct model *model, const char *name, enum head_kind h
 {
     const size_t count = tensor_elements(tensor_of(name, "logits"));
     const size_t columns = head == HEAD_SPAN ? 2 : (size_t)model_config(model)->labels;
-    float *theirs = floats_of(name, "logits");
+    SCOPED(mem_free_at) float *theirs = floats_of(name, "logits");
     struct model_metrics metrics = {0};
     model_evaluate(model, batch, &metrics);
     const float *ours = model_logits(model, head);
@@ -108,7 +106,6 @@ static void check_logits(struct model *model, const char *name, enum head_kind h
     for (size_t i = 0; i < count; i++)
         if (!(fabs((double)theirs[i] - (double)ours[i]) < 1e-5))
             fail_msg("%s: logit %zu is %g, should be %g", name, i, (double)ours[i], (double)theirs[i]);
-    mem_free(theirs);
 }
 
 static void check_case(const char *name, enum head_kind head, int32_t labels)
@@ -126,12 +123,12 @@ static void check_case(const char *name, enum head_kind head, int32_t labels)
         .labels = labels,
         .norm_epsilon = 1e-12,
     };
-    struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
-    struct batch batch = golden_batch(head, labels);
+    SCOPED(ops_close_at) struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
+    SCOPED(made_batch_release) struct batch batch = golden_batch(head, labels);
     const struct model_budget budget = made_budget(&batch);
-    struct model *model = model_open(&config, ops, &budget);
+    SCOPED(model_close_at) struct model *model = model_open(&config, ops, &budget);
     struct model_metrics metrics = {0};
-    float *loss = floats_of(name, "loss");
+    SCOPED(mem_free_at) float *loss = floats_of(name, "loss");
     fill(model, name);
     const struct step_settings settings = made_step(1, 1, &batch, 1);
     model_begin_step(model, &settings);
@@ -139,10 +136,6 @@ static void check_case(const char *name, enum head_kind head, int32_t labels)
     assert_true(fabs(made_mean(&metrics, head) / (double)*loss - 1) < 1e-5);
     check_gradients(model, name, head);
     check_logits(model, name, head, &batch);
-    mem_free(loss);
-    model_close(model);
-    made_batch_release(&batch);
-    ops->close(ops);
 }
 
 TEST(classes_are_those_of_pytorch)

@@ -93,15 +93,13 @@ static void step(struct processes *t, float *const *gradients)
     }
     for (uint32_t r = 0; r < l->size; r++) {
         const size_t bytes = (l->part[r + 1] - l->part[r]) / 8, units = l->first[r + 1] - l->first[r];
-        uint8_t *bits = mem_array(l->size, bytes);
-        float *alphas = mem_array(l->size, units * sizeof *alphas);
+        SCOPED(mem_free_at) uint8_t *bits = mem_array(l->size, bytes);
+        SCOPED(mem_free_at) float *alphas = mem_array(l->size, units * sizeof *alphas);
         for (uint32_t from = 0; from < l->size; from++) {
             memcpy(bits + from * bytes, t->sent[from] + l->part[r] / 8, bytes);
             memcpy(alphas + from * units, t->alphas[from] + l->first[r], units * sizeof *alphas);
         }
         onebit_serve(l, &t->update, r, bits, alphas, t->served[r], t->bits, t->sigmas);
-        mem_free(bits);
-        mem_free(alphas);
     }
     onebit_apply(l, &t->update, t->bits, t->sigmas);
 }
@@ -182,9 +180,9 @@ TEST(all_errors_but_no_padding_are_kept)
     assert_true(errors.count >= errors.whole);
     onebit_close(onebit);
     comm_close(comm);
-    ops->close(ops);
     mem_free(table.items);
     mem_free(table.chunks);
+    ops->close(ops);
 }
 
 /* Errors of another length are not this run's. */
@@ -195,7 +193,7 @@ TEST(errors_have_their_length)
     float worker[4] = {0}, server[4] = {0};
     struct error err;
     assert_non_null(mkdtemp(directory));
-    char *folder = path_join(directory, "errors"), *path = path_join(folder, "mean.safetensors");
+    SCOPED(mem_free_at) char *folder = path_join(directory, "errors"), *path = path_join(folder, "mean.safetensors");
     const struct tensor tensors[] = {
         {.name = "worker_error", .type = TENSOR_F32, .rank = 1, .shape = {4}, .data = values, .bytes = sizeof values},
         {.name = "server_error", .type = TENSOR_F32, .rank = 1, .shape = {4}, .data = values, .bytes = sizeof values}};
@@ -207,8 +205,6 @@ TEST(errors_have_their_length)
     assert_memory_equal(server, values, sizeof values);
     snprintf(command, sizeof command, "rm -r %s", directory);
     assert_int_equal(system(command), 0);
-    mem_free(folder);
-    mem_free(path);
 }
 
 TEST(chunks_have_one_server)
@@ -327,7 +323,7 @@ static int simulate(int argc, char **argv)
     const uint32_t size = (uint32_t)atoi(argv[1]);
     const bool group = atoi(argv[2]) != 0;
     const size_t tensors = (size_t)argc - 4;
-    size_t *counts = mem_array(tensors, sizeof *counts);
+    SCOPED(mem_free_at) size_t *counts = mem_array(tensors, sizeof *counts);
     struct processes t;
     for (size_t i = 0; i < tensors; i++)
         counts[i] = (size_t)atoi(argv[4 + i]);
@@ -358,7 +354,6 @@ static int simulate(int argc, char **argv)
     for (uint32_t r = 0; r < size; r++)
         mem_free(gradients[r]);
     mem_free(gradients);
-    mem_free(counts);
     close_processes(&t);
     return 0;
 }

@@ -215,14 +215,15 @@ static void check_rows(const struct params *params, int32_t *ids[RANKS], int32_t
 {
     const size_t rows = params->items[1].offset / (size_t)params->items[0].shape[1],
                  width = params->items[1].offset / rows;
+    SCOPED(mem_free_at)
     float *table = mem_array(params->size, sizeof *table), *other = mem_array(params->size, sizeof *other);
-    bool *marked = mem_clear(rows, sizeof *marked);
+    SCOPED(mem_free_at) bool *marked = mem_clear(rows, sizeof *marked);
     for (size_t i = 0; i < rows * width; i++)
         table[i] = other[i] = (float)i;
     struct word_rows *first = word_rows_open(params, table, 0, RANKS), *last = word_rows_open(params, other, 2, RANKS);
     struct batch batches[RANKS];
     struct comm_work work = {0};
-    uint8_t *marks = mem_clear(RANKS, rows);
+    SCOPED(mem_free_at) uint8_t *marks = mem_clear(RANKS, rows);
     size_t unmarked = rows, bytes = 0;
     for (uint32_t r = 0; r < RANKS; r++) { /* the marks of each rank */
         struct word_rows *one = word_rows_open(params, table, r, RANKS);
@@ -253,10 +254,6 @@ static void check_rows(const struct params *params, int32_t *ids[RANKS], int32_t
         assert_true(table[i] == (float)i);
     word_rows_close(first);
     word_rows_close(last);
-    mem_free(marks);
-    mem_free(marked);
-    mem_free(table);
-    mem_free(other);
 }
 
 TEST(marked_rows_move_last_and_back)

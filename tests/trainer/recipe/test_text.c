@@ -44,7 +44,7 @@ TEST_WITH(text_is_cut_as_the_files_say, NULL, clear)
         write_files(&words);
         for (int without_json = 0; without_json < 2; without_json++) {
             struct text text;
-            struct ids ids = {0};
+            SCOPED(ids_release) struct ids ids = {0};
             struct error err = {0};
             struct model_config config = {.vocabulary = 13};
             assert_int_equal(text_open(&text, FOLDER, &config, &err), 0);
@@ -53,7 +53,6 @@ TEST_WITH(text_is_cut_as_the_files_say, NULL, clear)
             assert_int_equal(ids.count, words.joined ? 2 : 3);
             assert_int_equal(ids.data[0], 5u + (words.strip_accents ? 1 : 0) + (words.cased ? 0 : 2));
             assert_int_equal(ids.data[1], words.joined ? 10 : 9);
-            ids_release(&ids);
             text_close(&text);
             unlink(FOLDER "/tokenizer.json");
         }
@@ -158,10 +157,9 @@ TEST_WITH(pieces_are_compared_with_the_tokenizer_in_use, NULL, clear)
         write_files(&words);
         write_vocab(cases[i].vocab);
         assert_int_equal(text_check(FOLDER, str_of(cases[i].dataset), &words, true, &err), cases[i].says ? -1 : 0);
-        struct buf said = {0};
+        SCOPED(buf_release) struct buf said = {0};
         buf_addf(&said, "%s: %s", err.file, err.text);
         assert_true(!cases[i].says || strstr(buf_text(&said), cases[i].says));
-        buf_release(&said);
     }
 }
 
@@ -175,11 +173,10 @@ static void put(const char *name, const char *text)
 
 static void expect_added(const char *expected)
 {
-    json_t *names = tokenizer_added(FOLDER);
+    json_auto_t *names = tokenizer_added(FOLDER);
     char *text = json_dumps(names, JSON_COMPACT);
     assert_string_equal(text, expected);
     free(text);
-    json_decref(names);
 }
 
 /* A training's files are the model's, byte for byte, if it has a tokenizer.json. */
@@ -282,8 +279,8 @@ static void expect_ids(const struct ids *ids, size_t count, const uint32_t *expe
 TEST_WITH(a_bpe_cuts_words_and_masks, NULL, clear)
 {
     struct text text;
-    struct ids ids = {0};
-    struct buf out = {0};
+    SCOPED(ids_release) struct ids ids = {0};
+    SCOPED(buf_release) struct buf out = {0};
     open_bpe(&text);
     text_word(&text, STR("a"), &ids);
     text_word(&text, STR(" a"), &ids);
@@ -298,8 +295,6 @@ TEST_WITH(a_bpe_cuts_words_and_masks, NULL, clear)
     text_piece(&text, 8, &out);
     text_piece(&text, 3, &out);
     assert_string_equal(buf_text(&out), " a\u00e9<mask>");
-    buf_release(&out);
-    ids_release(&ids);
     text_close(&text);
 }
 

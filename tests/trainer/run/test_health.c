@@ -41,7 +41,7 @@ static json_t *record_of(void)
 /* The kinds of the findings, "diverged clipped", and the command. Takes over the lines and the record. */
 static void expect(const char *directory, struct buf *lines, json_t *record, const char *kinds, const char *command)
 {
-    struct buf found = {0};
+    SCOPED(buf_release) struct buf found = {0};
     size_t i;
     json_t *finding;
     tiny_write(directory, METRICS_NAME, lines->size > 0 ? lines->data : "", lines->size);
@@ -54,7 +54,6 @@ static void expect(const char *directory, struct buf *lines, json_t *record, con
     else if (!*kinds)
         assert_null(health.command);
     health_release(&health);
-    buf_release(&found);
     buf_release(lines);
     json_decref(record);
 }
@@ -155,7 +154,7 @@ TEST(clipped_to_a_small_part)
 
 TEST(the_held_out_loss_rises)
 {
-    struct buf lines = {0};
+    SCOPED(buf_release) struct buf lines = {0};
     for (int i = 1; i <= 10; i++) {
         add_train(&lines, 10 * i, 6 - 0.4 * i, 1);
         add_valid(&lines, 10 * i, i < 4 ? 6 - 0.1 * i : 5.5 + 0.08 * i, 0.2, 0.05);
@@ -186,7 +185,6 @@ TEST(the_held_out_loss_rises)
     assert_null(health.command);
     health_release(&health);
     json_decref(keeps);
-    buf_release(&lines);
 }
 
 /* Of a task: more certain and more often right, with a higher loss. */
@@ -223,7 +221,7 @@ TEST(a_table_of_many_classes)
 
 TEST(what_cannot_be_judged)
 {
-    struct buf lines = {0};
+    SCOPED(buf_release) struct buf lines = {0};
     buf_add_text(&lines, "rubbish\n");
     expect(*state, &lines, record_of(), "", NULL);
     for (int i = 1; i <= 10; i++)
@@ -239,7 +237,6 @@ TEST(what_cannot_be_judged)
     assert_int_equal(json_array_size(health.findings), 1);
     health_release(&health);
     json_decref(lost);
-    buf_release(&lines);
 }
 
 GROUP(tiny_enter, tiny_tear_down)

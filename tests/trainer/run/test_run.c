@@ -30,37 +30,31 @@ static enum run_kind visit(const char *directory, const json_t *identity, bool f
 TEST(the_name_is_of_what_the_run_is)
 {
     json_t *a = identity_of("abc", 1e-4), *b = identity_of("abc", 2e-4);
-    json_t *c = json_pack("{s:b, s:i, s:i, s:f, s:s}", "next_sentence", 1, "layers", 2, "hidden", 8, "lr", 1e-4,
-                          "dataset", "abc");
+    json_auto_t *c = json_pack("{s:b, s:i, s:i, s:f, s:s}", "next_sentence", 1, "layers", 2, "hidden", 8, "lr", 1e-4,
+                               "dataset", "abc");
+    SCOPED(mem_free_at)
     char *first = run_directory("base", 128, a), *second = run_directory("base", 128, b),
          *third = run_directory("base", 128, c);
     assert_int_equal(strlen(first), strlen("runs/base-128-5b81d4"));
     assert_memory_equal(first, "runs/base-128-", 14);
     assert_string_not_equal(first, second);
     assert_string_equal(first, third); /* for any order of keys */
-    mem_free(first);
-    mem_free(second);
-    mem_free(third);
     json_decref(a);
     json_decref(b);
-    json_decref(c);
 }
 
 TEST(new_resumed_finished)
 {
-    char *directory = path_join(*state, "deep/run");
-    json_t *identity = identity_of("abc", 1e-4);
+    SCOPED(mem_free_at) char *directory = path_join(*state, "deep/run");
+    json_auto_t *identity = identity_of("abc", 1e-4);
     assert_int_equal(visit(directory, identity, false, false), RUN_NEW);
     assert_int_equal(visit(directory, identity, false, true), RUN_RESUMED);
     assert_int_equal(visit(directory, identity, false, false), RUN_FINISHED);
     assert_int_equal(visit(directory, identity, true, false), RUN_NEW);
     assert_int_equal(visit(directory, identity, true, false), RUN_NEW);
+    SCOPED(mem_free_at)
     char *first = path_join(*state, "deep/run.1/" RUN_NAME), *second = path_join(*state, "deep/run.2/" RUN_NAME);
     assert_true(path_exists(first) && path_exists(second));
-    mem_free(first);
-    mem_free(second);
-    mem_free(directory);
-    json_decref(identity);
 }
 
 TEST(another_run_is_refused_with_the_differences)
@@ -83,7 +77,7 @@ TEST(what_is_no_run_is_left_alone)
 {
     struct run run;
     char *moved, *directory = path_join(*state, "letters"), *file = path_join(*state, "letters/dear.txt");
-    json_t *identity = identity_of("abc", 1e-4);
+    json_auto_t *identity = identity_of("abc", 1e-4);
     assert_ok(path_make_directory(directory, err));
     assert_ok(file_write_all(file, "x", 1, err));
     for (int fresh = 0; fresh < 2; fresh++) {
@@ -100,14 +94,13 @@ TEST(what_is_no_run_is_left_alone)
     run_close(&run);
     mem_free(directory);
     mem_free(file);
-    json_decref(identity);
 }
 
 TEST(one_process_at_a_time_and_no_trace_of_a_failed_start)
 {
     struct run run, second;
     char *moved, *directory = path_join(*state, "locked");
-    json_t *identity = identity_of("abc", 1e-4);
+    json_auto_t *identity = identity_of("abc", 1e-4);
     assert_ok(run_open(&run, directory, identity, false, &moved, err));
     assert_fails(run_open(&second, directory, identity, false, &moved, err), ERR_LOCKED);
     run_close(&second);
@@ -115,14 +108,13 @@ TEST(one_process_at_a_time_and_no_trace_of_a_failed_start)
     run_close(&run);
     assert_false(path_exists(directory)); /* no run was started */
     mem_free(directory);
-    json_decref(identity);
 }
 
 TEST(seconds_of_a_save_read_back)
 {
     struct run run;
     char *moved, *directory = path_join(*state, "seconds");
-    json_t *identity = identity_of("abc", 1e-4);
+    json_auto_t *identity = identity_of("abc", 1e-4);
     assert_ok(run_open(&run, directory, identity, false, &moved, err));
     assert_ok(run_start(&run, 0, "fp32", json_object(), json_object(), err));
     for (uint64_t step = 1; step <= 300; step++)
@@ -139,13 +131,12 @@ TEST(seconds_of_a_save_read_back)
     assert_string_equal(run_precision(&run), "fp32");
     run_close(&run);
     mem_free(directory);
-    json_decref(identity);
 }
 
 TEST(an_unfinished_run_beside_this_one_is_named)
 {
-    struct buf out = {0};
-    char *first = path_join(*state, "similar/first"), *second = path_join(*state, "similar/second");
+    SCOPED(buf_release) struct buf out = {0};
+    SCOPED(mem_free_at) char *first = path_join(*state, "similar/first"), *second = path_join(*state, "similar/second");
     json_t *identity = identity_of("abc", 1e-4), *another = identity_of("abc", 2e-4),
            *foreign = identity_of("xyz", 1e-4);
     visit(first, another, false, false);
@@ -163,9 +154,6 @@ TEST(an_unfinished_run_beside_this_one_is_named)
     run_similar("no/such/place", identity, &out);
     run_similar("nowhere", identity, &out);
     assert_int_equal(out.size, 0);
-    buf_release(&out);
-    mem_free(first);
-    mem_free(second);
     json_decref(identity);
     json_decref(another);
     json_decref(foreign);

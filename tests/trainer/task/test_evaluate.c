@@ -20,11 +20,10 @@ static void assert_said(const struct evaluation *means, const char *text, const 
 {
     char out[LOSS_TEXT_SIZE];
     assert_string_equal(loss_text(&pretraining_metrics, means, out), text);
-    json_t *facts = console_means_json(&pretraining_metrics, means);
+    json_auto_t *facts = console_means_json(&pretraining_metrics, means);
     char *dumped = json_dumps(facts, JSON_REAL_PRECISION(6) | JSON_COMPACT);
     assert_string_equal(dumped, json);
     free(dumped);
-    json_decref(facts);
 }
 
 TEST(means_are_by_each_heads_own_count)

@@ -18,7 +18,7 @@ TEST(classes_are_scored)
     static const uint32_t truth[] = {0, 0, 1, 1, 1, 2, 2, 0, 1, 0, 2, 2, 1, 0};
     static const uint32_t found[] = {0, 1, 1, 1, 0, 3, 0, 0, 1, 0, 1, 0, 1, 3};
     const struct label_set set = {"table", NULL, 5, names, NULL, false};
-    json_t *scores = class_scores(&set, found, truth, 14);
+    json_auto_t *scores = class_scores(&set, found, truth, 14);
     expect_number(scores, "accuracy", 0.5);
     expect_number(scores, "f1_macro", 0.3181818181818182);
     expect_number(scores, "f1_micro", 0.5);
@@ -35,7 +35,6 @@ TEST(classes_are_scored)
     assert_int_equal(json_integer_value(json_array_get(row, 2)), 0);
     assert_int_equal(json_integer_value(json_array_get(row, 3)), 1);
     assert_string_equal(json_string_value(json_array_get(json_object_get(scores, "labels"), 3)), "d");
-    json_decref(scores);
 }
 
 /* Bits have room for 31 labels. */
@@ -60,7 +59,7 @@ TEST(several_labels_are_scored)
 {
     static const uint32_t truth[] = {3, 1, 4, 8, 7, 2, 9, 0, 1, 4}, found[] = {3, 0, 5, 8, 15, 2, 6, 0, 1, 12};
     const struct label_set set = {"table", NULL, 5, names, NULL, true};
-    json_t *scores = class_several_scores(&set, found, truth, 10);
+    json_auto_t *scores = class_several_scores(&set, found, truth, 10);
     expect_number(scores, "accuracy", 0.5);
     expect_number(scores, "subset_accuracy", 0.5);
     expect_number(scores, "f1_samples", 0.6190476190476191);
@@ -72,15 +71,13 @@ TEST(several_labels_are_scored)
     expect_number(a, "recall", 0.6);
     expect_number(a, "support", 5);
     expect_number(json_object_get(each, "never"), "f1", 0);
-    json_decref(scores);
 }
 
 TEST(numbers_are_scored)
 {
     static const double found[] = {1.5, 2, 3.25, 0, 4, 2, 2}, truth[] = {1, 2.5, 3, 0.5, 3.75, 2.5, 1};
-    json_t *scores = class_number_scores(found, truth, 7);
+    json_auto_t *scores = class_number_scores(found, truth, 7);
     expect_number(scores, "pearson", 0.8883987191984273);
     expect_number(scores, "spearman", 0.9435641951204964);
     expect_number(scores, "rmse", 0.5509731650193397);
-    json_decref(scores);
 }

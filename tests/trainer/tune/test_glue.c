@@ -27,7 +27,7 @@ TEST(the_longer_text_loses_its_end)
 
 TEST(a_pair_has_its_special_tokens)
 {
-    struct ids a = {0}, b = {0}, out = {0};
+    SCOPED(ids_release) struct ids a = {0}, b = {0}, out = {0};
     for (uint32_t i = 0; i < 6; i++) {
         ids_add(&a, 10 + i);
         ids_add(&b, 20 + i);
@@ -46,9 +46,6 @@ TEST(a_pair_has_its_special_tokens)
     assert_int_equal(features_pair(&a, &b, &vocab, 8, &out), 8);
     static const uint32_t doubled[] = {1, 10, 11, 2, 2, 20, 21, 2};
     assert_true(out.count == 8 && memcmp(out.data, doubled, sizeof doubled) == 0);
-    ids_release(&a);
-    ids_release(&b);
-    ids_release(&out);
 }
 
 /* ---- scores ---- */
@@ -117,7 +114,7 @@ TEST(the_commonest_label_scores_too)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct samples samples = {.head = HEAD_CLASS};
-        json_t *values = json_object();
+        json_auto_t *values = json_object();
         for (const char *label = cases[i].labels; *label; label++) {
             struct task_sample sample = {.length = 1, .label = (uint32_t)(*label - '0')};
             const float number = (float)sample.label;
@@ -129,7 +126,6 @@ TEST(the_commonest_label_scores_too)
         const double value = json_number_value(json_object_get(values, cases[i].key));
         if (!near(value, cases[i].value))
             fail_msg("%s of %s: %s is %g", cases[i].task, cases[i].labels, cases[i].key, value);
-        json_decref(values);
         samples_release(&samples);
     }
 }
@@ -180,22 +176,20 @@ static int clear(void **state)
 TEST_WITH(results_are_sorted_and_printed_as_python_does, NULL, clear)
 {
     struct error err;
-    struct buf text = {0};
-    json_t *values =
+    SCOPED(buf_release) struct buf text = {0};
+    json_auto_t *values =
         json_pack("{s:f, s:f, s:f, s:I}", "mcc", 0.0, "acc", 0.1, "loss", 2.0 / 3, "global_step", (json_int_t)7);
     mkdir(FOLDER, 0777);
     assert_int_equal(glue_write_results(FILE_NAME, values, &err), 0);
     assert_int_equal(file_read_all(FILE_NAME, 1000, &text, &err), 0);
     assert_string_equal(buf_text(&text), "acc = 0.1\nglobal_step = 7\nloss = 0.6666666666666666\nmcc = 0.0\n");
-    buf_release(&text);
-    json_decref(values);
 }
 
 /* With as many digits as the number needs: 1 to 17. */
 TEST_WITH(results_read_back_exactly, NULL, clear)
 {
     struct error err;
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     json_t *values = json_object();
     char key[16];
     enum { COUNT = 2000 };
@@ -212,7 +206,6 @@ TEST_WITH(results_read_back_exactly, NULL, clear)
         assert_memory_equal(at, key, 4);
         assert_true(strtod(at + 7, NULL) == json_real_value(json_object_get(values, key)));
     }
-    buf_release(&text);
     json_decref(values);
 }
 

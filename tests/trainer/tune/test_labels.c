@@ -119,13 +119,12 @@ TEST(names_decide_about_a_head)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct head_choice choice;
-        json_t *config = json_loads(cases[i].config, 0, NULL);
+        json_auto_t *config = json_loads(cases[i].config, 0, NULL);
         assert_non_null(config);
         const struct label_set set = labels_of_glue(glue_task_named(cases[i].task));
         labels_choose(config, HEAD_CLASS, cases[i].recorded, &set, &choice);
         expect(&cases[i], &choice);
         head_choice_release(&choice);
-        json_decref(config);
     }
 }
 
@@ -219,12 +218,11 @@ TEST(a_task_is_found_by_name_or_by_its_labels)
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         const struct glue_task *tasks[GLUE_TASKS];
         char found[80] = "";
-        json_t *config = json_loads(models[i].config, 0, NULL);
+        json_auto_t *config = json_loads(models[i].config, 0, NULL);
         const size_t count = labels_tasks(config, tasks);
         for (size_t k = 0; k < count; k++)
             sprintf(found + strlen(found), "%s ", tasks[k]->name);
         assert_string_equal(found, models[i].tasks);
-        json_decref(config);
     }
 }
 
@@ -241,6 +239,7 @@ TEST(rows_are_moved_or_drawn_and_nothing_else)
     params_init(&params, &config);
     const struct param *weight = params_find(&params, "classifier.weight"),
                        *bias = params_find(&params, "classifier.bias");
+    SCOPED(mem_free_at)
     float *flat = mem_clear(params.size, sizeof *flat), *before = mem_array(params.size, sizeof *before);
     params_draw_all(&params, 7, flat);
     for (size_t i = 0; i < 3; i++)
@@ -263,8 +262,6 @@ TEST(rows_are_moved_or_drawn_and_nothing_else)
     assert_true(flat[bias->offset] == 0);
     memcpy(flat + bias->offset, before + bias->offset, 3 * sizeof *flat);
     assert_memory_equal(flat, before, params.size * sizeof *flat);
-    mem_free(flat);
-    mem_free(before);
     params_release(&params);
 }
 
@@ -292,13 +289,12 @@ TEST(a_head_is_told_of_once)
         {{.moved = true}, "", "cls.a", "", true, "", "cls.a"},
     };
     for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
-        struct names_report report = {0};
+        SCOPED(names_report_release) struct names_report report = {0};
         buf_add_text(&report.drawn, reports[i].drawn);
         buf_add_text(&report.unused, reports[i].unused);
         buf_add_text(&report.misshapen, reports[i].misshapen);
         assert_int_equal(head_choice_tells(&reports[i].choice, &report), reports[i].told);
         assert_string_equal(buf_text(&report.drawn), reports[i].drawn_left);
         assert_string_equal(buf_text(&report.unused), reports[i].unused_left);
-        names_report_release(&report);
     }
 }

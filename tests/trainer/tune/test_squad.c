@@ -134,14 +134,13 @@ static struct text text_of_bytes(void)
         utf8_write(bpe_letter((unsigned char)byte), letter);
         json_object_set_new(vocab, letter, json_integer(byte));
     }
-    json_t *json = json_pack("{s:{s:s, s:o, s:[]}, s:{s:s}, s:{s:s, s:b}, s:{s:s, s:[s,i], s:[s,i]}}", "model", "type",
-                             "BPE", "vocab", vocab, "merges", "normalizer", "type", "NFC", "pre_tokenizer", "type",
-                             "ByteLevel", "add_prefix_space", 1, "post_processor", "type", "RobertaProcessing", "cls",
-                             "[CLS]", 256, "sep", "[SEP]", 257);
+    json_auto_t *json = json_pack("{s:{s:s, s:o, s:[]}, s:{s:s}, s:{s:s, s:b}, s:{s:s, s:[s,i], s:[s,i]}}", "model",
+                                  "type", "BPE", "vocab", vocab, "merges", "normalizer", "type", "NFC", "pre_tokenizer",
+                                  "type", "ByteLevel", "add_prefix_space", 1, "post_processor", "type",
+                                  "RobertaProcessing", "cls", "[CLS]", 256, "sep", "[SEP]", 257);
     mkdir("test_squad.d", 0777);
     assert_int_equal(json_dump_file(json, "test_squad.d/tokenizer.json", 0), 0);
     assert_int_equal(text_open(&text, "test_squad.d", &config, &err), 0);
-    json_decref(json);
     unlink("test_squad.d/tokenizer.json");
     rmdir("test_squad.d");
     return text;
@@ -202,10 +201,9 @@ TEST(bytes_answer_with_whole_characters)
 static void check_original(const char *pieces, const char *original, bool cased, const char *expected)
 {
     struct text text = text_of_words(cased);
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     answers_original(str_of(pieces), str_of(original), &text, &out);
     assert_string_equal(buf_text(&out), expected);
-    buf_release(&out);
     text_close(&text);
 }
 
@@ -310,18 +308,15 @@ TEST(the_first_of_equal_thresholds_is_the_best)
     assert_int_equal(file_write_all(FILE_NAME, questions, sizeof questions - 1, &err), 0);
     if (squad_read(&file, FILE_NAME, &err) < 0)
         fail_msg("%s", err.text);
-    json_t *answers = json_pack("{s:s, s:s, s:s}", "none", "c", "wrong", "c", "right", "c");
-    json_t *odds = json_pack("{s:f, s:f, s:f}", "none", 0.0, "wrong", -1.0, "right", -2.0);
-    json_t *score = squad_score(&file, answers, odds);
+    json_auto_t *answers = json_pack("{s:s, s:s, s:s}", "none", "c", "wrong", "c", "right", "c");
+    json_auto_t *odds = json_pack("{s:f, s:f, s:f}", "none", 0.0, "wrong", -1.0, "right", -2.0);
+    json_auto_t *score = squad_score(&file, answers, odds);
     static const char *const names[] = {"best_exact", "best_f1"}, *const thresholds[] = {"best_exact_thresh",
                                                                                          "best_f1_thresh"};
     for (int i = 0; i < 2; i++) {
         assert_true(fabs(json_real_value(json_object_get(score, names[i])) - 100 * 2.0 / 3) < 1e-12);
         assert_true(json_real_value(json_object_get(score, thresholds[i])) == -2);
     }
-    json_decref(score);
-    json_decref(odds);
-    json_decref(answers);
     squad_release(&file);
     unlink(FILE_NAME);
 }
@@ -367,7 +362,7 @@ TEST(a_file_that_is_cut_anywhere_is_refused)
 static void refused_with(const char *from, const char *to, const char *words)
 {
     struct error err;
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     const char *at = strstr(whole, from);
     assert_non_null(at);
     buf_add(&text, whole, (size_t)(at - whole));
@@ -376,7 +371,6 @@ static void refused_with(const char *from, const char *to, const char *words)
     assert_int_equal(read_bytes(text.data, text.size, &err), ERR_INPUT);
     if (!strstr(err.text, words))
         fail_msg("%s -> %s: %s", from, to, err.text);
-    buf_release(&text);
 }
 
 /* The id of the second question as it is written in the file, and as it is read. */
@@ -387,7 +381,7 @@ TEST(numbers_are_ids_too)
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         struct squad_file file;
         struct error err;
-        struct buf text = {0};
+        SCOPED(buf_release) struct buf text = {0};
         const char *at = strstr(whole, "\"two\"");
         buf_add(&text, whole, (size_t)(at - whole));
         buf_add_text(&text, ids[i][0]);
@@ -397,7 +391,6 @@ TEST(numbers_are_ids_too)
             fail_msg("%s: %s", ids[i][0], err.text);
         assert_true(str_equal(file.questions[1].id, str_of(ids[i][1])));
         squad_release(&file);
-        buf_release(&text);
         unlink(FILE_NAME);
     }
 }
@@ -431,7 +424,7 @@ TEST(odd_files_are_refused_by_name)
     refused_with("\"data\"", "\"date\"", "has no \"data\"");
     refused_with("\"qas\"", "\"questions\"", "data[0].paragraphs[0] has no \"context\" or no \"qas\"");
     refused_with("\"paragraphs\"", "\"paragraph\"", "holds no questions");
-    struct buf deep = {0};
+    SCOPED(buf_release) struct buf deep = {0};
     buf_add_text(&deep, "{\"data\": ");
     for (int i = 0; i < 100000; i++)
         buf_add_byte(&deep, '[');
@@ -441,5 +434,4 @@ TEST(odd_files_are_refused_by_name)
         buf_add_byte(&deep, ']');
     buf_add_byte(&deep, '}');
     assert_int_equal(read_bytes(deep.data, deep.size, &err), ERR_INPUT);
-    buf_release(&deep);
 }

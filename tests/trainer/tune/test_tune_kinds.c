@@ -93,12 +93,11 @@ TEST(tasks_that_fit_exist)
     for (size_t i = 0; tune_kinds[i]; i++) {
         const struct tune_kind *kind = tune_kinds[i];
         const char *names[TUNE_TASKS_MAX];
-        json_t *config = json_pack("{s:[s+]}", "architectures", "Bert", head_kinds[kind->head]->class_end);
+        json_auto_t *config = json_pack("{s:[s+]}", "architectures", "Bert", head_kinds[kind->head]->class_end);
         const size_t count = tune_fits(kind, config, NULL, names);
         expect(count <= TUNE_TASKS_MAX);
         for (size_t k = 0; k < count; k++)
             expect(tune_task_named(names[k]).kind == kind);
-        json_decref(config);
     }
 }
 

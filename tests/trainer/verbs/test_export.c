@@ -30,11 +30,10 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct fixture *f = *state;
+    SCOPED(mem_free_at) struct fixture *f = *state;
     tiny_remove(f->directory);
     mem_free(f->from);
     mem_free(f->to);
-    mem_free(f);
     return 0;
 }
 
@@ -66,7 +65,7 @@ TEST_WITH(all_files_of_a_tokenizer_are_copied, set_up, tear_down)
     put(f, "tokenizer_config.json",
         "{\"vocab_file\": \"odd-words.json\", \"a\": \"../from/other.json\", \"b\": \"state.json\", \"c\": "
         "\"optimizer.pt\"}");
-    json_t *copied = json_array();
+    json_auto_t *copied = json_array();
     assert_ok(export_tokenizer(f->from, f->to, copied, err));
     struct path_list list;
     assert_ok(path_list(&list, f->to, err));
@@ -76,20 +75,17 @@ TEST_WITH(all_files_of_a_tokenizer_are_copied, set_up, tear_down)
         assert_string_equal(list.names[i], wanted[i]);
         assert_string_equal(json_string_value(json_array_get(copied, i)), wanted[i]);
         assert_true(export_is_file(wanted[i])); /* an interrupted export is recognised */
-        struct buf bytes = tiny_read(f->to, wanted[i]);
+        SCOPED(buf_release) struct buf bytes = tiny_read(f->to, wanted[i]);
         if (strcmp(wanted[i], "tokenizer_config.json") != 0)
             assert_true(str_equal(buf_str(&bytes), str_of(wanted[i])));
-        buf_release(&bytes);
     }
     path_list_release(&list);
-    json_decref(copied);
 }
 
 static void expect_mask(const struct fixture *f, const char *mask)
 {
-    char *said = export_mask_token(f->from);
+    SCOPED(mem_free_at) char *said = export_mask_token(f->from);
     assert_string_equal(said, mask);
-    mem_free(said);
 }
 
 TEST_WITH(the_mask_token_is_the_tokenizers_own, set_up, tear_down)
@@ -114,7 +110,7 @@ TEST_WITH(a_model_in_other_forms_is_written_in_the_usual_one, set_up, tear_down)
     const struct fixture *f = *state;
     const uint16_t values[] = {1, 2, 3};
     const struct tensor tensors[] = {{"a", TENSOR_BF16, 1, {2}, values, 4}, {"b", TENSOR_F16, 1, {1}, values + 2, 2}};
-    char *one = path_join(f->from, "one.safetensors"), *two = path_join(f->from, "two.safetensors");
+    SCOPED(mem_free_at) char *one = path_join(f->from, "one.safetensors"), *two = path_join(f->from, "two.safetensors");
     assert_fails(export_model(f->from, f->to, err), ERR_USAGE);
     assert_ok(safetensors_write(one, &tensors[0], 1, NULL, err));
     assert_ok(safetensors_write(two, &tensors[1], 1, NULL, err));
@@ -123,21 +119,16 @@ TEST_WITH(a_model_in_other_forms_is_written_in_the_usual_one, set_up, tear_down)
     put(f, "bert_config.json", "{\"hidden_size\": 4, \"architectures\": [\"X\"]}");
     assert_ok(export_model(f->from, f->to, err));
     struct safetensors file;
-    char *whole = path_join(f->to, "model.safetensors");
+    SCOPED(mem_free_at) char *whole = path_join(f->to, "model.safetensors");
     assert_ok(safetensors_open(&file, whole, err));
     assert_true(file.count == 2 && file.part_count == 0 && file.tensors[0].type == TENSOR_BF16);
     assert_memory_equal(file.tensors[0].data, values, 4);
     assert_memory_equal(file.tensors[1].data, values + 2, 2);
     safetensors_close(&file);
-    struct buf bytes = tiny_read(f->to, "config.json");
-    json_t *config = json_loadb(bytes.data, bytes.size, 0, NULL);
+    SCOPED(buf_release) struct buf bytes = tiny_read(f->to, "config.json");
+    json_auto_t *config = json_loadb(bytes.data, bytes.size, 0, NULL);
     assert_string_equal(json_string_value(json_object_get(config, "model_type")), "bert");
     assert_string_equal(json_string_value(json_array_get(json_object_get(config, "architectures"), 0)), "X");
-    json_decref(config);
-    buf_release(&bytes);
-    mem_free(one);
-    mem_free(two);
-    mem_free(whole);
 }
 
 /* ---- what a model is for ---- */
@@ -173,7 +164,7 @@ TEST_WITH(the_use_is_that_of_the_head_in_the_file, set_up, tear_down)
     };
     const float numbers[6] = {0};
     const int64_t ids[2] = {0};
-    char *path = path_join(f->from, "model.safetensors");
+    SCOPED(mem_free_at) char *path = path_join(f->from, "model.safetensors");
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         char text[200] = "{}";
         struct tensor tensors[8] = {
@@ -194,7 +185,6 @@ TEST_WITH(the_use_is_that_of_the_head_in_the_file, set_up, tear_down)
         assert_string_equal(use.tag ? use.tag : "none", models[i].tag ? models[i].tag : "none");
         assert_int_equal(use.parameters, 6 + 5 * (count - 3));
     }
-    mem_free(path);
 }
 
 /* The class, the pipeline and the program of a card, for every head that is trained here. */
@@ -202,7 +192,7 @@ TEST_WITH(every_head_has_a_use, set_up, tear_down)
 {
     const struct fixture *f = *state;
     const float numbers[5] = {0};
-    char *path = path_join(f->from, "model.safetensors");
+    SCOPED(mem_free_at) char *path = path_join(f->from, "model.safetensors");
     for (enum head_kind h = 0; h < HEAD_KINDS; h++) {
         char text[100], class[64], name[64];
         snprintf(name, sizeof name, "%sweight", head_kinds[h]->prefix);
@@ -216,7 +206,6 @@ TEST_WITH(every_head_has_a_use, set_up, tear_down)
         assert_ptr_equal(use.tag, head_kinds[h]->pipeline);
         assert_ptr_equal(use.trial, head_kinds[h]->trial);
     }
-    mem_free(path);
 }
 
 /* No command writes its results over them. */
@@ -232,22 +221,19 @@ TEST_WITH(files_of_a_model_are_protected, set_up, tear_down)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         put(f, "bert_config.json", "{}");
         put(f, names[i], "{}");
-        char *path = path_join(f->from, names[i]);
+        SCOPED(mem_free_at) char *path = path_join(f->from, names[i]);
         assert_fails(target_check(&(struct target){.option = "out", .path = path, .force = true}, err), ERR_USAGE);
-        mem_free(path);
     }
     put(f, "gradients.safetensors", "{}");
-    char *path = path_join(f->from, "gradients.safetensors");
+    SCOPED(mem_free_at) char *path = path_join(f->from, "gradients.safetensors");
     assert_ok(target_check(&(struct target){.option = "out", .path = path, .force = true}, err));
-    mem_free(path);
 }
 
 static void expect_licence(const struct fixture *f, const char *expected)
 {
-    struct buf found = {0};
+    SCOPED(buf_release) struct buf found = {0};
     export_licence(f->from, &found);
     assert_string_equal(buf_text(&found), expected);
-    buf_release(&found);
 }
 
 /* Licences and the author's card go with the model, also through a second export. */
@@ -272,17 +258,14 @@ TEST_WITH(what_the_author_says_is_kept, set_up, tear_down)
 
     put(f, "README-original.md", "---\nlicense: apache-2.0\n---\n");
     expect_licence(f, "license: apache-2.0\n"); /* README.md is the card of an earlier export */
-    char *again = path_join(f->directory, "again"), *name = path_join(again, "README-original.md");
-    struct buf text = {0};
+    SCOPED(mem_free_at) char *again = path_join(f->directory, "again"), *name = path_join(again, "README-original.md");
+    SCOPED(buf_release) struct buf text = {0};
     assert_ok(path_make_directory(again, err));
     copied = json_array();
     assert_ok(export_papers(f->from, again, copied, err));
     assert_ok(file_read_all(name, 100, &text, err));
     assert_string_equal(buf_text(&text), "---\nlicense: apache-2.0\n---\n");
-    buf_release(&text);
     json_decref(copied);
-    mem_free(again);
-    mem_free(name);
 }
 
 TEST_WITH(a_licence_is_in_the_head_of_a_card, set_up, tear_down)
@@ -330,7 +313,7 @@ TEST_WITH(languages_are_those_of_the_dumps, set_up, tear_down)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int said = 0; said < 2; said++) { /* --lang: holds */
             char text[200];
-            json_t *languages = json_object();
+            json_auto_t *languages = json_object();
             snprintf(text, sizeof text,
                      "{\"identity\": {\"recipe\": {\"lang\": \"%s\"}}, \"sources\": [{\"wiki\": \"%s\"}]}",
                      said ? "fy" : "", cases[i].wiki);
@@ -339,6 +322,5 @@ TEST_WITH(languages_are_those_of_the_dumps, set_up, tear_down)
             const char *language = said ? "fy" : cases[i].language;
             assert_int_equal(json_object_size(languages), language ? 1 : 0);
             assert_true(!language || json_object_get(languages, language));
-            json_decref(languages);
         }
 }

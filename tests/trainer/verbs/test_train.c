@@ -114,8 +114,8 @@ static void assert_same_end(const char *directory, const char *a, const char *b)
 /* The lines of metrics without values that depend on the clock. */
 static json_t *metrics_of(const char *directory, const char *out)
 {
-    char *name = path_join(out, METRICS_NAME);
-    struct buf text = tiny_read(directory, name);
+    SCOPED(mem_free_at) char *name = path_join(out, METRICS_NAME);
+    SCOPED(buf_release) struct buf text = tiny_read(directory, name);
     json_t *lines = json_array();
     for (const char *line = buf_text(&text), *end; (end = strchr(line, '\n')); line = end + 1) {
         json_t *one = json_loadb(line, (size_t)(end - line), 0, NULL);
@@ -126,8 +126,6 @@ static json_t *metrics_of(const char *directory, const char *out)
         json_object_del(one, "data_wait_seconds");
         json_array_append_new(lines, one);
     }
-    buf_release(&text);
-    mem_free(name);
     return lines;
 }
 
@@ -170,9 +168,8 @@ TEST(a_silent_checkpointer_changes_no_bit_and_writes_nothing)
     assert_int_equal(RUN("silent", true, "--stop-after", "3"), (int)ERR_STOPPED);
     assert_int_equal(RUN("silent", true, WILD), (int)ERR_NUMERIC);
     silent = false;
-    char *path = path_join(*state, "silent");
+    SCOPED(mem_free_at) char *path = path_join(*state, "silent");
     assert_false(path_exists(path));
-    mem_free(path);
 }
 
 /* Every step is in the metrics once and in order, including the last one before a stop. */
@@ -207,11 +204,11 @@ TEST(a_state_that_contradicts_itself_is_refused)
     struct checkpoint_state there;
     struct command command;
     assert_int_equal(RUN("odd", false, "--stop-after", "5"), (int)ERR_STOPPED);
-    struct buf text = tiny_read(*state, name);
-    json_t *json = json_loadb(text.data, text.size, 0, NULL);
+    SCOPED(buf_release) struct buf text = tiny_read(*state, name);
+    json_auto_t *json = json_loadb(text.data, text.size, 0, NULL);
     assert_ok(state_take(name, json, &there, err));
     there.samples++;
-    json_t *odd = state_json(&there, json_object_get(json, "files"), json_object_get(json, "run"));
+    json_auto_t *odd = state_json(&there, json_object_get(json, "files"), json_object_get(json, "run"));
     char *again = json_dumps(odd, 0);
     tiny_write(*state, name, again, strlen(again));
     assert_int_equal(command_open(&command, *state, "odd", (const char *const[]){NULL}), -1);
@@ -219,9 +216,6 @@ TEST(a_state_that_contradicts_itself_is_refused)
     assert_non_null(strstr(err->text, "contradicts itself"));
     command_close(&command);
     free(again);
-    json_decref(odd);
-    json_decref(json);
-    buf_release(&text);
 }
 
 /* A step that overflows is skipped before the next one is queued, late or not. */
@@ -231,10 +225,9 @@ TEST(fp16_hears_of_an_overflow_at_once)
     assert_int_equal(RUN("half-late", true, "--precision", "fp16", "--set", "fp16.initial_scale_power=24"), -1);
     assert_same_end(*state, "half", "half-late");
     assert_same_metrics(*state, "half", "half-late", 9 + 1);
-    json_t *lines = metrics_of(*state, "half");
+    json_auto_t *lines = metrics_of(*state, "half");
     const json_int_t skipped = json_integer_value(json_object_get(json_array_get(lines, 8), "skipped"));
     assert_in_range(skipped, 1, 8);
-    json_decref(lines);
 }
 
 /* The reported step, tensors and samples are the same, although another step was queued after it. */
@@ -248,11 +241,10 @@ TEST(a_non_finite_step_is_diagnosed_all_the_same)
     assert_string_equal(text, strstr(err->text, "step "));
     assert_same_file(*state, "wild", "wild-late", NONFINITE_NAME);
     assert_same_file(*state, "wild", "wild-late", "latest");
-    json_t *lines = metrics_of(*state, "wild");
+    json_auto_t *lines = metrics_of(*state, "wild");
     const size_t told = json_array_size(lines);
     assert_in_range(told, 1, 8);
     assert_same_metrics(*state, "wild", "wild-late", told);
-    json_decref(lines);
 }
 
 /* One gradient of step 5 is infinite, and no other. */
@@ -433,8 +425,8 @@ static char *write_model(const char *directory, const char *name, int32_t spare,
 {
     static float flat[sizeof last_params / sizeof *last_params];
     char *out = path_join(directory, name), *config = path_join(out, "config.json");
-    char *weights = path_join(out, WEIGHTS_NAME);
-    struct buf json = {0};
+    SCOPED(mem_free_at) char *weights = path_join(out, WEIGHTS_NAME);
+    SCOPED(buf_release) struct buf json = {0};
     struct model_config shape;
     assert_ok(path_make_directory(out, err));
     buf_addf(&json, MODEL ", \"vocab_size\": %d}", TINY_PIECES + spare);
@@ -450,9 +442,7 @@ static char *write_model(const char *directory, const char *name, int32_t spare,
         for (size_t i = p->trained; i < p->count; i++)
             flat[p->offset + i] = value;
     assert_ok(names_write(weights, params, flat, NULL, NULL, err));
-    buf_release(&json);
     mem_free(config);
-    mem_free(weights);
     return out;
 }
 
@@ -462,8 +452,8 @@ TEST(spare_rows_stay_and_change_nothing)
     static const char *const optimizers[] = {"adam", "lamb"};
     static float plain_end[sizeof last_params / sizeof *last_params];
     struct params table, padded;
-    char *without = write_model(*state, "without-spare", 0, 0, &table);
-    char *with = write_model(*state, "with-spare", 3, 2.5f, &padded);
+    SCOPED(mem_free_at) char *without = write_model(*state, "without-spare", 0, 0, &table);
+    SCOPED(mem_free_at) char *with = write_model(*state, "with-spare", 3, 2.5f, &padded);
     assert_true(table.size == padded.size); /* both are padded to 64 rows */
     for (size_t i = 0; i < 2; i++) {
         const char *const precision = i == 0 ? "fp32" : "bf16";
@@ -489,15 +479,12 @@ TEST(spare_rows_stay_and_change_nothing)
     params_release(&padded);
 
     /* Fewer rows than pieces, and spare rows of a model that does not say what its pieces are. */
-    char *vocabulary = path_join(with, VOCAB_NAME);
+    SCOPED(mem_free_at) char *vocabulary = path_join(with, VOCAB_NAME);
     assert_int_equal(unlink(vocabulary), 0);
     struct command command;
     assert_fails(command_open(&command, *state, "unknown", (const char *const[]){"--init", with, NULL}), ERR_MISMATCH);
     assert_non_null(strstr(tiny_err.text, "neither vocab.txt"));
     command_close(&command);
-    mem_free(vocabulary);
-    mem_free(without);
-    mem_free(with);
 }
 
 /* The model lacks the dataset's last two pieces, and has one spare row. */
@@ -505,6 +492,7 @@ TEST(a_grown_model_trains_and_resumes)
 {
     struct params table;
     struct model_config shape;
+    SCOPED(mem_free_at)
     char *from = write_model(*state, "short", -1, 0, &table), *vocabulary = path_join(from, VOCAB_NAME);
     assert_ok(file_write_all(vocabulary, TINY_VOCAB, sizeof(TINY_VOCAB) - 1 - sizeof("water\nriver"), err));
     struct command command;
@@ -519,13 +507,10 @@ TEST(a_grown_model_trains_and_resumes)
     struct buf record = tiny_read(*state, "grown/" RUN_NAME);
     assert_non_null(strstr(buf_text(&record), "\"grown_from\": 8"));
     buf_release(&record);
-    char *path = path_join(*state, "grown/checkpoints/step-00000009/config.json");
+    SCOPED(mem_free_at) char *path = path_join(*state, "grown/checkpoints/step-00000009/config.json");
     assert_ok(config_read(path, &shape, err));
     assert_int_equal(shape.vocabulary, TINY_PIECES);
-    mem_free(path);
     params_release(&table);
-    mem_free(vocabulary);
-    mem_free(from);
 }
 
 /* ---- all ---- */
