@@ -2,6 +2,9 @@
  * itself judges the pieces: a piece can only come out of it if it passes through unchanged. */
 #include "tokenizer/vocab_check.h"
 
+#include "base/mem.h"
+#include "tokenizer/bpe.h"
+
 #include <stdlib.h>
 
 static void note(uint64_t *count, uint64_t *first, uint64_t line)
@@ -121,10 +124,87 @@ static bool comes_out(struct tokenizer_state *state, struct str piece)
     return sight.words == 1 && sight.same;
 }
 
+/* ---- byte-level BPE ---- */
+
+static bool has_id(const struct ids *ids, uint32_t id)
+{
+    for (size_t i = 0; i < ids->count; i++)
+        if (ids->data[i] == id)
+            return true;
+    return false;
+}
+
+/* A piece comes out of a text if it comes out of its own, because merges inside it do not depend on what is around it.
+ * Some are cut off from a word only where a letter or a sign is next to them. */
+static bool bytes_come_out(struct tokenizer_state *state, struct str bytes, uint32_t id)
+{
+    static const char *const around[][2] = {{"", ""}, {"a", ""}, {"!", ""}, {"1", ""}, {"", "a"}, {" ", ""}};
+    struct buf text = {0};
+    struct ids ids = {0};
+    bool found = false;
+    for (size_t i = 0; i < sizeof around / sizeof *around && !found; i++) {
+        buf_reset(&text);
+        buf_add_text(&text, around[i][0]);
+        buf_add_str(&text, bytes);
+        buf_add_text(&text, around[i][1]);
+        ids.count = 0;
+        tokenizer_ids(state, buf_str(&text), &ids);
+        found = has_id(&ids, id);
+    }
+    buf_release(&text);
+    ids_release(&ids);
+    return found;
+}
+
+/* Parts of characters are no text: only the merges are asked about them. */
+static bool part_comes_out(const struct bpe *bpe, struct bpe_scratch *scratch, struct str bytes, uint32_t id)
+{
+    struct ids ids = {0};
+    bpe_word(bpe, scratch, bytes, &ids);
+    const bool found = ids.count == 1 && ids.data[0] == id;
+    ids_release(&ids);
+    return found;
+}
+
+static void bytes_unreachable(const struct vocab *vocab, const struct tokenizer_options *options,
+                              struct vocab_unreachable *found)
+{
+    struct tokenizer *tokenizer = tokenizer_open(vocab, options);
+    struct tokenizer_state *state = tokenizer_state_open(tokenizer);
+    struct bpe *bpe = bpe_open(vocab->bpe, vocab);
+    struct bpe_scratch scratch = {0};
+    struct buf bytes = {0};
+    bool *const added = mem_clear(vocab->count, sizeof *added);
+    for (size_t i = 0; i < vocab->added.count; i++)
+        added[vocab->added.items[i].id] = true;
+    for (uint32_t id = 0; id < vocab->count; id++) {
+        buf_reset(&bytes);
+        if (added[id] || vocab->pieces[id].size == 0)
+            continue;
+        found->pieces++;
+        const bool spelled = bpe_bytes(vocab->pieces[id], &bytes);
+        const struct str text = buf_str(&bytes);
+        if (spelled && (utf8_valid(text) ? bytes_come_out(state, text, id) : part_comes_out(bpe, &scratch, text, id)))
+            continue;
+        if (found->unreachable++ == 0)
+            found->first = id;
+    }
+    mem_free(added);
+    buf_release(&bytes);
+    bpe_scratch_release(&scratch);
+    bpe_close(bpe);
+    tokenizer_state_close(state);
+    tokenizer_close(tokenizer);
+}
+
 void vocab_unreachable(const struct vocab *vocab, const struct tokenizer_options *options,
                        const struct tokenizer_options *other, struct vocab_unreachable *found)
 {
     *found = (struct vocab_unreachable){0};
+    if (vocab->kind == VOCAB_BPE_BYTES) {
+        bytes_unreachable(vocab, options, found);
+        return;
+    }
     struct tokenizer *tokenizers[] = {tokenizer_open(NULL, options), tokenizer_open(NULL, other ? other : options)};
     struct tokenizer_state *states[] = {tokenizer_state_open(tokenizers[0]), tokenizer_state_open(tokenizers[1])};
     for (uint32_t i = 0; i < vocab->count; i++) {

@@ -23,13 +23,14 @@ struct vocab_defects {
 void vocab_inspect(struct str file, struct vocab_defects *defects);
 
 struct vocab_unreachable {
-    uint32_t pieces;      /* pieces judged: all but the empty ones and those in square brackets */
+    uint32_t pieces; /* pieces judged: all but the empty ones, those in square brackets, and added tokens of a BPE */
     uint32_t unreachable; /* of these, pieces that no normalised word contains */
     uint32_t helped;      /* of these, pieces that come out with the other options */
     uint32_t first;       /* id of the first of these, or of all if there are none */
 };
 
 /* Counts the pieces that normalisation changes or cuts, which no text can therefore give: capitals where text is
- * lowered, accents where they are stripped, "..." always. `other` (or NULL) are options that might help. */
+ * lowered, accents where they are stripped, "..." always. `other` (or NULL) are options that might help. Of a byte-level
+ * BPE: pieces that the merges do not make, that are in no single word, or that NFC changes. */
 void vocab_unreachable(const struct vocab *vocab, const struct tokenizer_options *options,
                        const struct tokenizer_options *other, struct vocab_unreachable *found);

@@ -5,6 +5,7 @@
 #include "base/output.h"
 #include "pipeline/build/published.h"
 #include "pipeline/verbs/dsdata_vocab_check.h"
+#include "tokenizer/bpe.h"
 #include "tokenizer/vocab_check.h"
 
 #include <inttypes.h>
@@ -67,6 +68,42 @@ void vocab_say_next(const struct dsdata_settings *settings, const char *path, bo
     say_next(command.data);
 }
 
+/* What a byte-level BPE lacks. */
+static void tell_bytes(const char *path, const struct vocab *vocab)
+{
+    unsigned missing = 0, first = 0;
+    char added[56];
+    for (unsigned byte = 256; byte-- > 0;)
+        if (vocab->bpe->of_byte[byte] == VOCAB_NONE) {
+            missing++;
+            first = byte;
+        }
+    if (missing)
+        output_line("%s: %u of 256 bytes have no piece, the first is 0x%02X: in a text they are %s", path, missing,
+                    first, vocab->bpe->unknown == VOCAB_NONE ? "dropped" : "unknown");
+    for (size_t role = 0; role < ROLES; role++)
+        if (vocab->roles[role] == VOCAB_NONE && role != ROLE_UNK)
+            output_line("%s: no %s token, which a dataset needs", path, vocab_role_name((enum vocab_role)role));
+    output_line("%s: %u pieces, byte-level BPE of %zu merges, %s, %s%s", path, vocab->count, vocab->bpe->merge_count,
+                format_counted(vocab->added.count, "added token", added), vocab->bpe->nfc ? "NFC" : "text as it is",
+                vocab->bpe->prefix_space ? ", a blank before a text" : "");
+}
+
+static void tell_vocab(const char *path, const struct vocab *vocab, const struct tokenizer_options *options,
+                       const struct vocab_unreachable *found)
+{
+    if (vocab->count > ID_16_PIECES_MAX)
+        output_line("%s: more than %u pieces: an id takes four bytes in a shard, not two", path, ID_16_PIECES_MAX);
+    if (found->unreachable)
+        output_line("%s: %u of %u pieces can never come out, the first is %.*s", path, found->unreachable,
+                    found->pieces, (int)vocab->pieces[found->first].size, vocab->pieces[found->first].data);
+    if (vocab->kind == VOCAB_BPE_BYTES)
+        tell_bytes(path, vocab);
+    else
+        output_line("%s: %u pieces, %s, accents %s", path, vocab->count, options->cased ? "cased" : "uncased",
+                    options->strip_accents ? "stripped" : "kept");
+}
+
 int vocab_check(struct dsdata_settings *settings, struct error *err)
 {
     const char *const path = settings->vocab = settings->check;
@@ -86,29 +123,21 @@ int vocab_check(struct dsdata_settings *settings, struct error *err)
     struct vocab *vocab = NULL;
     struct tokenizer_options options = {0};
     int result = published_vocab(settings, &vocab, err);
-    if (result == 0)
-        result = vocab_need_wordpiece(vocab, settings->vocab, err);
     if (result == 0) {
         options = published_words(settings);
         vocab_unreachable(vocab, &options, NULL, &found);
-        if (!settings->json) {
-            if (vocab->count > ID_16_PIECES_MAX)
-                output_line("%s: more than %u pieces: an id takes four bytes in a shard, not two", path,
-                            ID_16_PIECES_MAX);
-            if (found.unreachable)
-                output_line("%s: %u of %u pieces can never come out, the first is %.*s", path, found.unreachable,
-                            found.pieces, (int)vocab->pieces[found.first].size, vocab->pieces[found.first].data);
-            output_line("%s: %u pieces, %s, accents %s", path, vocab->count, options.cased ? "cased" : "uncased",
-                        options.strip_accents ? "stripped" : "kept");
-        }
-        result = published_fits(settings->vocab, vocab, &options, err);
+        if (!settings->json)
+            tell_vocab(path, vocab, &options, &found);
     }
+    if (result == 0 && vocab->kind == VOCAB_WORDPIECE)
+        result = published_fits(settings->vocab, vocab, &options, err);
     if (settings->json)
         print_json(&defects, vocab, &found, result < 0 ? err : NULL);
+    const bool words = vocab && vocab->kind == VOCAB_WORDPIECE; /* of a BPE no option says them */
     vocab_close(vocab);
     if (fflush(stdout) != 0 && result == 0)
         return output_failed(err);
     if (result == 0)
-        vocab_say_next(settings, path, options.cased, options.strip_accents);
+        vocab_say_next(settings, path, words && options.cased, !words || options.strip_accents);
     return result < 0 && settings->json ? (int)err->kind : result; /* the object has reported it */
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """dsdata tokenize --threads 1 against the Python packages tokenizers (encode_batch_fast), gigatoken, tokie, tiktoken
-(of pieces in the order of their merges, without NFC) and nanotoken (WordPiece), those that are installed, one thread
-each: MB/s of the same text by CPU time, and the lines whose ids differ from those of tokenizers. They alternate;
+(of pieces in the order of their merges, without NFC), bpe-openai (of cl100k) and nanotoken (WordPiece), those that are
+installed, one thread each: MB/s of the same text by CPU time, and the lines whose ids differ from those of tokenizers. They alternate;
 the shortest time of each counts.
 
     bench_tokenize.py [--vocab FILE] [--bytes 10000000] [--runs 3] [--bin build/release] [SOURCE ...]
@@ -106,6 +106,14 @@ def tiktoken(vocab):
     return lambda lines: encoding.encode_ordinary_batch(lines, num_threads=1), list
 
 
+def bpe_openai(vocab):
+    import bpe_openai
+    if len(json.loads(vocab.read_bytes())["model"]["merges"]) != 100000:
+        raise ImportError("bpe-openai has OpenAI's pieces only")
+    encoding = bpe_openai.get_encoding("cl100k_base")
+    return lambda lines: [encoding.encode_ordinary(line) for line in lines], list
+
+
 def nanotoken(vocab):
     import nanotoken
     tokenizer = nanotoken.Tokenizer.from_vocab(vocab)
@@ -115,7 +123,8 @@ def nanotoken(vocab):
 def peers_of(vocab):
     """name -> (a function from lines to a result, one from that to the ids of each line), afresh"""
     opened = {}
-    for opener in (hugging_face, gigatoken, tokie, tiktoken) if vocab.suffix == ".json" else (hugging_face, nanotoken):
+    bpe = vocab.suffix == ".json"
+    for opener in (hugging_face, gigatoken, tokie, tiktoken, bpe_openai) if bpe else (hugging_face, nanotoken):
         try:
             opened["tokenizers" if opener is hugging_face else opener.__name__] = opener(vocab)
         except Exception as why:  # not installed, or not able to read these pieces

@@ -7,11 +7,13 @@ source "$(dirname "$0")/flow.bash" "$1"
 good=$scratch/good.txt
 printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' a b c '##a' '##b' >"$good"
 
-# found EXIT WORDS…: the exit code and message of --check for $scratch/bad.txt
+checked=$scratch/bad.txt
+
+# found EXIT WORDS…: the exit code and message of --check for $checked
 found() {
     local code=$1 got=0 word
     shift
-    "$dsdata" vocab --check "$scratch/bad.txt" >"$scratch/said" 2>"$scratch/stderr" || got=$?
+    "$dsdata" vocab --check "$checked" >"$scratch/said" 2>"$scratch/stderr" || got=$?
     expect_equal "exit code" "$code" "$got"
     for word in "$@"; do grep -qF -- "$word" "$scratch/said" "$scratch/stderr" || complain "does not say: $word"; done
 }
@@ -88,6 +90,38 @@ print(int(d["pieces"] == 10 and d["unreachable"] == 0))')"
     expect_words --check
 }
 
+bytes() {
+    local golden=$project/tests/golden out=$scratch/bpe.json
+    case_begin "a byte-level BPE"
+    checked=$golden/bpe-nfc.json
+    found 0 "1 of 555 pieces can never come out, the first is ĠĠ" "next       dsdata build INPUT --vocab $checked" \
+        "567 pieces, byte-level BPE of 300 merges, 12 added tokens, NFC" # two blanks are an added token
+    checked=$golden/bpe-cl100k.json
+    found 0 "no mask token" "no class token" "1 added token,"
+    ! grep -q "never come out" "$scratch/said" || complain "a piece that comes out is said not to"
+    checked=$golden/bpe-prefix.json
+    found 0 "67 of 256 bytes have no piece, the first is 0x01: in a text they are unknown" "a blank before a text"
+    case_begin "pieces that no merge makes, that span words, and that NFC changes"
+    python3 - "$golden/bpe-nfc.json" "$out" <<'EOF'
+import json, sys
+t = json.load(open(sys.argv[1]))
+t["added_tokens"], t["post_processor"] = [], None
+vocab = t["model"]["vocab"]
+first = len(vocab)
+for piece in ("qqq", "a!", "e\u00cc\u0123"):  # nobody makes the first; "a" and "!" are two words; e and an accent
+    vocab[piece] = len(vocab)
+t["model"]["merges"].insert(0, ["a", "!"])
+json.dump(t, open(sys.argv[2], "w"))
+EOF
+    expect_exit 0 "$dsdata" vocab --check "$out" --json
+    expect_equal "how many" 3 "$(json "$scratch/stdout" 'o["unreachable"]')"
+    case_begin "of another kind"
+    printf '{"model": {"type": "Unigram", "vocab": []}}' >"$out"
+    expect_exit 6 "$dsdata" vocab --check "$out"
+    expect_words Unigram
+}
+
 files
 options
+bytes
 flow_end
