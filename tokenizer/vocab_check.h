@@ -30,7 +30,7 @@ struct vocab_unreachable {
 };
 
 /* Counts the pieces that normalisation changes or cuts, which no text can therefore give: capitals where text is
- * lowered, accents where they are stripped, "..." always. `other` (or NULL) are options that might help. Of a byte-level
- * BPE: pieces that the merges do not make, that are in no single word, or that NFC changes. */
+ * lowered, accents where they are stripped, "..." always. `other` (or NULL) are options that might help. Of a
+ * byte-level BPE: pieces that the merges do not make, that are in no single word, or that NFC changes. */
 void vocab_unreachable(const struct vocab *vocab, const struct tokenizer_options *options,
                        const struct tokenizer_options *other, struct vocab_unreachable *found);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """dsdata tokenize --threads 1 against the Python packages tokenizers (encode_batch_fast), gigatoken, tokie, tiktoken
 (of pieces in the order of their merges, without NFC), bpe-openai (of cl100k) and nanotoken (WordPiece), those that are
-installed, one thread each: MB/s of the same text by CPU time, and the lines whose ids differ from those of tokenizers. They alternate;
-the shortest time of each counts.
+installed, one thread each: MB/s of the same text by CPU time, and the lines whose ids differ from those of tokenizers.
+They alternate; the shortest time of each counts.
 
     bench_tokenize.py [--vocab FILE] [--bytes 10000000] [--runs 3] [--bin build/release] [SOURCE ...]
 
