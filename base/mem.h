@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 void *mem_alloc(size_t bytes);                            /* not cleared; 0 bytes gives a valid pointer */
 void *mem_clear(size_t count, size_t bytes);              /* cleared; dies where count * bytes overflows */
@@ -21,3 +22,19 @@ _Noreturn void mem_exhausted(size_t count, size_t bytes);
 
 /* Largest resident size of this process so far, in bytes, as the kernel counts it (getrusage). */
 uint64_t mem_peak_bytes(void);
+
+/* Variables that are released when their scope ends, on every way out of it:
+ *
+ *     SCOPED(buf_release) struct buf text = {0};
+ *     SCOPED(mem_free_at) char *path = path_join(directory, name);
+ *
+ * A value that is returned is computed before. jansson's json_auto_t is the same for its objects. */
+#define SCOPED(release) __attribute__((cleanup(release)))
+
+/* Frees the memory that the pointer variable at `variable` points to. */
+static inline void mem_free_at(void *variable)
+{
+    void *memory;
+    memcpy(&memory, variable, sizeof memory);
+    mem_free(memory);
+}

@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "base/opts_rows.h"
-#include "base/scoped.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* The text of --help, aligned and wrapped at 100 columns. */
 #include "base/opts_rows.h"
-#include "base/scoped.h"
+#include "base/mem.h"
 
 #include <assert.h>
 

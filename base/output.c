@@ -3,7 +3,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/scoped.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -5,7 +5,6 @@
 #include "base/calls.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "base/scoped.h"
 
 #include <dirent.h>
 #include <errno.h>

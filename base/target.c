@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/scoped.h"
 
 #include <string.h>
 

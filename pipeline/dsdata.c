@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/process.h"
-#include "base/scoped.h"
 #include "pipeline/build/fresh.h"
 #include "pipeline/dsdata_options.h"
 #include "pipeline/parts/dsdata_settings.h"

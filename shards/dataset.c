@@ -5,7 +5,6 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "base/scoped.h"
 #include "shards/masking.h"
 
 #include <inttypes.h>

@@ -3,7 +3,6 @@
 #include "shards/sums.h"
 
 #include "base/mem.h"
-#include "base/scoped.h"
 #include "base/sha256.h"
 #include "shards/manifest.h"
 

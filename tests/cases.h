@@ -9,7 +9,7 @@
  * Line ends before "---", before the next "===" and at the end of the file do not count. */
 #pragma once
 
-#include "base/scoped.h"
+#include "base/mem.h"
 #include "base/file.h"
 #include "base/str.h"
 

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "base/scoped.h"
+#include "base/mem.h"
 
 /* Defines x_close_at, for SCOPED: x_close of the pointer there, unless it is NULL. */
 #define CLOSE_AT(x)                                                                                                    \

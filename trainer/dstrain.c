@@ -1,14 +1,11 @@
 /* dstrain: the command line. In: argv. Out: an exit code. options.c has the options, train.c the training. */
 #include "base/cores.h"
-#include "base/error.h"
-#include "base/launcher.h"
 #include "base/log.h"
 #include "base/module.h"
 #include "base/process.h"
 #include "trainer/comm/spawn.h"
 #include "trainer/options.h"
 #include "trainer/parallel/processes.h"
-#include "trainer/recipe/settings.h"
 
 #include <inttypes.h>
 #include <locale.h>

@@ -3,17 +3,10 @@
 #include "trainer/options.h"
 
 #include "base/launcher.h"
-#include "shards/format.h"
 #include "trainer/device/backend.h"
 #include "trainer/comm/comm.h"
-#include "trainer/cpu/cpu_backend.h"
-#include "trainer/data/shard_source.h"
 #include "trainer/recipe/keys.h"
-#include "trainer/optim/optimizer.h"
-#include "trainer/optim/schedule.h"
-#include "trainer/recipe/settings.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <xxhash.h>
 
@@ -379,9 +372,6 @@ static const struct opt_row rows[] = {
      .help = "Save and stop with exit code 75 before this time (90s, 30m, 8h) is up; the same command resumes."},
     {.name = "dry-run", .letter = 'n', .type = OPT_FLAG, .scope = SCOPE_PROCESS, .field = FIELD(dry_run),
      .verbs = " train ", .help = "Only print the plan, as dstrain plan does."},
-    {.name = "price", .type = OPT_TEXT, .scope = SCOPE_PROCESS, .field = FIELD(price), .value = "X/h",
-     .verbs = " plan ",
-     .help = "Price per hour of all machines used, for example 2.50/h; the plan then gives the total cost."},
     {.name = "split", .type = OPT_CHOICE, .scope = SCOPE_RUN, .field = FIELD(split),
      .choice = split_choice, .default_text = "valid", .verbs = " eval ",
      .help = "Training or held-out (valid) samples."},
@@ -480,8 +470,8 @@ static const struct opt_verb verbs[] = {
      "dstrain plan --shards enwiki", dstrain_plan, 0, 0, NULL},
     {"eval", "RUN|CHECKPOINT|DIR", "Compute loss and accuracy of a model on a split of a dataset, or a fine-tuned model's scores on its task.",
      "dstrain eval runs/base-128-5b81d4", dstrain_eval, 1, 1, NULL},
-    {"show", "RUN|CHECKPOINT|DIR...", "Show facts about a run, a checkpoint or a model, or the differences between several.",
-     "dstrain show runs/base-128-5b81d4", dstrain_show, 1, SIZE_MAX, NULL},
+    {"show", "RUN|CHECKPOINT|DIR", "Show facts about a run, a checkpoint or a model.",
+     "dstrain show runs/base-128-5b81d4", dstrain_show, 1, 1, NULL},
     {"report", "RUN...", "Write an HTML page about runs: curves in one chart, samples with guesses, settings.",
      "dstrain report runs/base-128-5b81d4", dstrain_report, 1, SIZE_MAX, NULL},
     {"verify", "DIR|RUN|CHECKPOINT",

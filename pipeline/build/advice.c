@@ -5,7 +5,6 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "base/random.h"
-#include "base/scoped.h"
 #include "pipeline/parts/changed_command.h"
 
 #include <math.h>

@@ -3,7 +3,6 @@
 #include "pipeline/build/build.h"
 
 #include "base/mem.h"
-#include "base/scoped.h"
 #include "pipeline/build/advice.h"
 #include "pipeline/build/owned.h"
 #include "pipeline/build/fresh.h"

@@ -4,7 +4,6 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/scoped.h"
 #include "pipeline/build/dataset_recipe.h"
 #include "pipeline/build/fresh.h"
 #include "pipeline/build/owned.h"

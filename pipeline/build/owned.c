@@ -4,7 +4,6 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/scoped.h"
 #include "pipeline/input/spool.h"
 #include "pipeline/store/spill.h"
 

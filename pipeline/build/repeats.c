@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
-#include "base/scoped.h"
 #include "pipeline/build/digest.h"
 #include "pipeline/build/extents.h"
 

@@ -2,7 +2,6 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/scoped.h"
 #include "pipeline/parts/page_parts.h"
 
 #define HEADER_BYTES     4u /* "BZh9" */

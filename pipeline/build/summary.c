@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "base/scoped.h"
 #include "pipeline/build/advice.h"
 #include "pipeline/build/facts.h"
 #include "pipeline/build/repeats.h"

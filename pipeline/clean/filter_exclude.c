@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/scoped.h"
 #include "pipeline/clean/filter.h"
 
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/module.h"
 #include "base/progress.h"
-#include "base/scoped.h"
 #include "pipeline/dump/byte_source.h"
 #include "pipeline/dump/sniff.h"
 #include "pipeline/dump/structured.h"

@@ -3,7 +3,6 @@
 #include "pipeline/dump/unpack.h"
 
 #include "base/mem.h"
-#include "base/scoped.h"
 #include "pipeline/dump/ahead.h"
 
 #include <assert.h>

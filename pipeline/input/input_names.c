@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/scoped.h"
 #include "pipeline/dump/codecs.h"
 #include "pipeline/dump/members.h"
 #include "pipeline/input/inputs.h"

@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/parallel.h"
-#include "base/scoped.h"
 #include "pipeline/clean/filter.h"
 #include "pipeline/input/input_names.h"
 #include "pipeline/input/inputs_form.h"

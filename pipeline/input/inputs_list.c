@@ -1,7 +1,7 @@
 /* The lines that say what the inputs are. */
 #include "base/file.h"
 #include "base/log.h"
-#include "base/scoped.h"
+#include "base/mem.h"
 #include "pipeline/dump/codecs.h"
 #include "pipeline/input/inputs.h"
 #include "pipeline/input/inputs_form.h"

@@ -1,7 +1,7 @@
 /* Examines the raw head of an input: repairs its text and finds its properties. */
 #include "pipeline/input/probe.h"
 
-#include "base/scoped.h"
+#include "base/mem.h"
 #include "pipeline/dump/guess_encoding.h"
 #include "pipeline/input/input_kind.h"
 #include "pipeline/text/words/guess.h"

@@ -4,7 +4,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "base/scoped.h"
 #include "pipeline/dump/members.h"
 #include "shards/manifest.h"
 

@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
-#include "base/scoped.h"
 
 #define LEAKS_LISTED 50u /* as build.json lists them */
 

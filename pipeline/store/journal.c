@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/scoped.h"
 #include "pipeline/store/spill.h"
 #include "shards/manifest.h"
 

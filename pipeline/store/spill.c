@@ -1,7 +1,6 @@
 #include "pipeline/store/spill.h"
 
 #include "base/mem.h"
-#include "base/scoped.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "base/module.h"
 #include "base/output.h"
-#include "base/scoped.h"
 
 #define FIRST_CHECKPOINT "run/checkpoints/step-00000" DEMO_SAVE_EVERY
 #define OUTPUT_MAX       (1u << 20)

@@ -11,7 +11,6 @@
 #include "base/module.h"
 #include "base/output.h"
 #include "base/progress.h"
-#include "base/scoped.h"
 #include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/verbs/demo_text.h"
 #include "pipeline/verbs/demo_weights.h"

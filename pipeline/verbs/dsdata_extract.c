@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
-#include "base/scoped.h"
 #include "pipeline/parts/account.h"
 #include "pipeline/build/directory.h"
 #include "pipeline/build/template_pass.h"

@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/random.h"
-#include "base/scoped.h"
 #include "pipeline/parts/counts.h"
 #include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/build/facts.h"

@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/scoped.h"
 #include "pipeline/dump/codecs.h"
 #include "pipeline/input/inputs.h"
 #include "pipeline/verbs/extract_text.h"

@@ -3,7 +3,6 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/scoped.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -4,7 +4,6 @@
 
 #include "base/mem.h"
 #include "base/output.h"
-#include "base/scoped.h"
 #include "pipeline/build/facts.h"
 
 #include <stdio.h>

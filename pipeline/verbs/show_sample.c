@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "base/scoped.h"
 #include "pipeline/build/facts.h"
 #include "shards/dataset.h"
 #include "tokenizer/vocab.h"

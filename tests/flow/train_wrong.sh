@@ -88,8 +88,8 @@ usage() {
     expect_words "--lr"
     expect_exit 2 "${train[@]}" --data "$data" # an option of glue
     expect_words "ours is --shards"
-    expect_exit 2 "${train[@]}" --price 1/h
-    expect_words "train has no option --price" "it belongs to: plan"
+    expect_exit 2 "${train[@]}" --replay
+    expect_words "train has no option --replay" "it belongs to: verify"
     expect_exit 2 "$dstrain" squad --n_best_size 5
     expect_words "ours is --n-best"
     expect_exit 2 "$dstrain" glue rte --data_dir glue

@@ -2,7 +2,7 @@
  * what the product makes of them. Its head says what the bytes are and what is held. */
 #pragma once
 
-#include "base/scoped.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 #include <assert.h>

@@ -6,7 +6,6 @@
 #include "trainer/backend/fp16.h"
 
 #include <stdio.h>
-#include <string.h>
 
 const struct precision_facts precision_kinds[] = {
     [PRECISION_FP32] = {"fp32", 4, 4, .offered = true},

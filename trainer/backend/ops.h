@@ -14,12 +14,7 @@
  * do not. Operands are in the device's memory, batches are what `upload` returned. */
 #pragma once
 
-#include "trainer/data/batch.h"
 #include "trainer/backend/ops_args.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum precision {
     PRECISION_FP32 = 0,

@@ -6,9 +6,7 @@
 #include "trainer/data/batch.h"
 #include "trainer/backend/update_numbers.h"
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 enum gelu { GELU_TANH, GELU_ERF, SILU }; /* transformers' "gelu_new", "gelu" and "silu"; the last only for glu */
 

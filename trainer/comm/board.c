@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,8 +17,6 @@ struct board_page {
     _Atomic uint64_t saved;
     _Atomic uint64_t steps[]; /* of each child */
 };
-
-/* ---- parent ---- */
 
 static size_t bytes_for(uint32_t children)
 {
@@ -78,8 +75,6 @@ uint64_t board_saved(const struct board *board)
 {
     return atomic_load(&board->page->saved);
 }
-
-/* ---- child ---- */
 
 static struct board_page *mine; /* set before there are threads */
 static uint32_t place;

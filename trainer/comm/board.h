@@ -9,8 +9,6 @@
 
 #include "base/error.h"
 
-#include <stdint.h>
-
 #define BOARD_AFTER 256
 
 /* What a child knows of its start. */

@@ -1,9 +1,6 @@
 /* All processes compare the same blocks in the same order, so all of them find the same first difference. */
 #include "trainer/comm/rendezvous_parts.h"
 
-#include <assert.h>
-#include <stdio.h>
-
 /* Takes the next text of a block; NULL at its end. A block is the host, then name and value of each fact, each text
  * with its NUL. */
 static const char *next_text(struct str *block)

@@ -6,9 +6,7 @@
 #include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <ifaddrs.h>
-#include <inttypes.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -145,10 +143,9 @@ int endpoint_publish(const struct endpoint *endpoint, struct str text, struct er
 void endpoint_withdraw(const struct endpoint *endpoint, struct str text)
 {
     struct error ignored;
-    struct buf now = {0};
+    SCOPED(buf_release) struct buf now = {0};
     if (file_read_all(endpoint->path, ENDPOINT_FILE_BYTES, &now, &ignored) == 0 && str_equal(buf_str(&now), text))
         (void)path_remove(endpoint->path, &ignored);
-    buf_release(&now);
 }
 
 /* ------------------------------------------------------------------------------------------------- the others */

@@ -1,13 +1,9 @@
 /* Where processes find rank 0: at HOST:PORT, or through a FILE in which rank 0 says where it listens. */
 #pragma once
 
-#include "base/error.h"
 #include "base/job_key.h"
-#include "base/str.h"
 
 #include <netdb.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/socket.h>
 
 #define ADDRESS_TEXT        64   /* bytes of an address as text */

@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #define HOST_TEXT  64 /* bytes of a host's name */
 #define PLACE_TEXT 46

@@ -7,13 +7,11 @@
 #include "trainer/comm/listen.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -22,8 +20,6 @@
 #define ASK_SECONDS  fault_wait(5.0)  /* after the first error: children that still run are asked to stop, */
 #define KILL_SECONDS 75.0             /* and after this they are killed, */
 #define LOST_SECONDS fault_wait(10.0) /* or after this where one was lost: the others leave at once, it may never */
-
-/* ------------------------------------------------------------------------------------------------------ children */
 
 static void become_silent(void)
 {
@@ -94,8 +90,6 @@ static int start_all(struct family *family, char **argv, struct error *err)
     }
     return 0;
 }
-
-/* -------------------------------------------------------------------------------------------------------- the end */
 
 /* How much an error says about why the run ended: a process's own error most, then the loss of another, then a stop. Of
  * equal ones, that of the lower rank counts. */
@@ -202,8 +196,6 @@ static void watch_all(struct family *family)
     }
     read_errors(family);
 }
-
-/* ------------------------------------------------------------------------------------------------------ one start */
 
 int family_open(struct family *family, const struct launch *launch, struct error *err)
 {

@@ -14,7 +14,6 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>

@@ -1,6 +1,8 @@
 /* Pure, but for the nonces. */
 #include "trainer/comm/handshake.h"
 
+#include "base/mem.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <sys/random.h>
@@ -34,12 +36,11 @@ uint32_t hello_read(struct str bytes, struct hello *hello)
 static void direction_key(const struct job_key *key, const char *label, const struct hello *hello,
                           const struct hello *challenge, unsigned char out[HMAC_BYTES])
 {
-    struct buf message = {0};
+    SCOPED(buf_release) struct buf message = {0};
     buf_add_text(&message, label);
     buf_add(&message, hello, sizeof *hello);
     buf_add(&message, challenge, sizeof *challenge);
     hmac_sha256((struct str){(const char *)key->bytes, sizeof key->bytes}, buf_str(&message), out);
-    buf_release(&message);
 }
 
 void handshake_seal(struct line *line, const struct job_key *key, const struct hello *hello,
@@ -102,8 +103,6 @@ enum misfit join_check(const struct join *join, uint32_t size, const char *run, 
                                                            : MISFIT_NONE;
     return (enum misfit)refusal->misfit;
 }
-
-/* --------------------------------------------------------------------------------------------------------- in words */
 
 static const char *const reasons[MISFITS] = {
     [MISFIT_PROTOCOL] = "it is another version of dstrain",

@@ -123,10 +123,9 @@ struct comm *comm_open(enum comm_kind kind, const struct comm_options *options, 
     struct comm *comm = NULL;
     if (!library || !library->sockets)
         return library ? comm_open_library(library, options, err) : NULL;
-    int *sockets = mem_array(options->size, sizeof *sockets);
+    SCOPED(mem_free_at) int *sockets = mem_array(options->size, sizeof *sockets);
     connected.sockets = sockets;
     if (connect_others(options, sockets, err) == 0)
         comm = comm_open_library(library, &connected, err);
-    mem_free(sockets);
     return comm;
 }

@@ -2,14 +2,11 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
-#include "base/str.h"
 #include "trainer/comm/leader.h"
 #include "trainer/comm/listen.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
 #include <unistd.h>
 
 /* ---------------------------------------------------------------------------------------------- open and close */
@@ -92,10 +89,9 @@ void leader_put_failure_all(struct rendezvous *rendezvous)
 
 static void answer(struct seat *seat, struct str key, struct str bytes)
 {
-    struct buf frame = {0};
+    SCOPED(buf_release) struct buf frame = {0};
     value_write(&frame, key, bytes);
     line_put(&seat->line, FRAME_VALUE, frame.data, frame.size);
-    buf_release(&frame);
 }
 
 void leader_set(struct rendezvous *rendezvous, struct str key, struct str bytes)
@@ -338,7 +334,7 @@ void *leader_run(void *context)
 {
     struct rendezvous *rendezvous = context;
     struct leader *leader = rendezvous->leader;
-    struct poll_set set = {0};
+    SCOPED(poll_release) struct poll_set set = {0};
     pthread_mutex_lock(&rendezvous->lock);
     while (!has_closed(rendezvous)) {
         set.count = 0;
@@ -362,7 +358,6 @@ void *leader_run(void *context)
         send_all(rendezvous);
     }
     pthread_mutex_unlock(&rendezvous->lock);
-    poll_release(&set);
     return NULL;
 }
 

@@ -63,8 +63,6 @@ void leader_begin(struct rendezvous *rendezvous)
     pthread_cond_broadcast(&rendezvous->changed);
 }
 
-/* ------------------------------------------------------------------------------------------------- sending away */
-
 /* Logs at most one line a second: whoever can reach the port could fill a disk. */
 void leader_log_refused(struct rendezvous *rendezvous, int fd, const char *why)
 {
@@ -123,8 +121,6 @@ static void refuse(struct rendezvous *rendezvous, struct stranger *stranger, con
     line_put(&stranger->line, FRAME_REFUSAL, refusal, sizeof *refusal);
     line_flush(&stranger->line);
 }
-
-/* ------------------------------------------------------------------------------------------------------ joining */
 
 /* Whether the rank is free, or held by an earlier connection of the same process. */
 static bool is_free(const struct rendezvous *rendezvous, const struct join *join, struct refusal *refusal)

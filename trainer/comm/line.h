@@ -12,10 +12,6 @@
 #pragma once
 
 #include "base/sha256.h"
-#include "base/str.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 #define SEAL_BYTES HMAC_BYTES
 #define MALFORMED  "it sent a message that does not belong there" /* a fault that callers find */

@@ -1,13 +1,10 @@
 #include "trainer/comm/listen.h"
 
-#include "base/str.h"
-
 #include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,10 +2,7 @@
  * than the run needs invites strangers. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/comm/endpoint.h"
-
-#include <stdbool.h>
 
 #define BIND_ALL "*" /* every address of the machine */
 

@@ -2,7 +2,6 @@
  *
  * Every process has one failure, the first that it learns of, and keeps it. What rank 0 finds it tells to all (ABORT).
  * What another process finds by itself it tells rank 0 (FAILED), which passes it on as what that process says. */
-#include "base/faults.h"
 #include "trainer/comm/board.h"
 #include "trainer/comm/rendezvous_parts.h"
 
@@ -10,10 +9,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-/* ---------------------------------------------------------------------------------------------------------- reports */
 
 void rendezvous_progress(struct rendezvous *rendezvous, uint64_t step, const char *place, ...)
 {
@@ -79,8 +75,6 @@ void rendezvous_take_report(struct rendezvous *rendezvous, struct peer *peer, st
     peer->heard = rendezvous->now;
     peer->report = report;
 }
-
-/* --------------------------------------------------------------------------------------------------------- failures */
 
 void rendezvous_take_failure(struct rendezvous *rendezvous, const struct rendezvous_failure *failure)
 {

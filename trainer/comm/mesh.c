@@ -1,13 +1,10 @@
 #include "trainer/comm/mesh.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 

@@ -9,8 +9,6 @@
 #include <assert.h>
 #include <mpi.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/mem.h"
@@ -72,8 +70,6 @@ static int wait_for(struct processes *all, MPI_Request *request, struct error *e
     return wait_until(all, request, all->timeout, err);
 }
 
-/* ---------------------------------------------------------------------------------------------- open and close */
-
 /* "Open MPI v4.1.4": the text after the first comma says how it was built. */
 static const char *mpi_version(void)
 {
@@ -132,8 +128,6 @@ static void mpi_abort(void *opened)
 {
     ((struct processes *)opened)->aborted = true;
 }
-
-/* -------------------------------------------------------------------------------------------------- operations */
 
 static int mpi_barrier(void *opened, struct error *err)
 {

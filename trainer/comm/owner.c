@@ -1,13 +1,11 @@
 #include "trainer/comm/owner.h"
 
-#include "base/error.h"
 #include "base/file.h"
 
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -4,7 +4,6 @@
 
 #include "base/str.h"
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 #define OWNER_ENDS 96 /* bytes of two ends as the table writes them */

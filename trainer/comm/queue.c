@@ -4,10 +4,8 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/progress.h"
@@ -49,8 +47,6 @@ bool comm_takes_device(const struct comm *comm)
 {
     return comm->library->reduce_device;
 }
-
-/* -------------------------------------------------------------------------------------- communication thread */
 
 /* Adds to the library's message which operation it was. */
 static void say_where(struct error *err, const struct comm_work *work, uint64_t number, uint32_t size)
@@ -137,8 +133,6 @@ static int start_thread(struct comm *comm, struct error *err)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return result == 0 ? 0 : fail(err, ERR_RESOURCE, "no more threads can be created: %s", strerror(result));
 }
-
-/* --------------------------------------------------------------------------------------------- the caller's side */
 
 static void release(struct comm *comm)
 {

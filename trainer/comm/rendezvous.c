@@ -12,15 +12,12 @@
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #define AWAKE_SECONDS_MAX 1.0 /* between two polls; a longer gap means that this process was stopped, or got no core */
 #define BEGIN_SECONDS     5.0 /* rank 0 gives up this much earlier than the others, because it knows who is missing */
-
-/* ---------------------------------------------------------------------------------------------------- the thread */
 
 void poll_add(struct poll_set *set, int fd, struct line *line)
 {
@@ -79,12 +76,11 @@ size_t rendezvous_queue_max(uint32_t size)
 
 void rendezvous_make_secret(struct rendezvous *rendezvous, const unsigned char nonce[NONCE_BYTES])
 {
-    struct buf message = {0};
+    SCOPED(buf_release) struct buf message = {0};
     buf_add_text(&message, "dstrain meeting 2, secrets");
     buf_add(&message, nonce, NONCE_BYTES);
     hmac_sha256((struct str){(const char *)rendezvous->key.bytes, sizeof rendezvous->key.bytes}, buf_str(&message),
                 rendezvous->secret);
-    buf_release(&message);
 }
 
 void rendezvous_secret(const struct rendezvous *rendezvous, const char *label,
@@ -106,8 +102,6 @@ void rendezvous_wake(struct rendezvous *rendezvous)
     const ssize_t written = write(rendezvous->wake, &one, sizeof one);
     assert(written == sizeof one);
 }
-
-/* -------------------------------------------------------------------------------------------------- open and close */
 
 static struct rendezvous *rendezvous_make(const struct rendezvous_options *options)
 {

@@ -24,12 +24,7 @@
  * bounded. What another process says went wrong is shown as that, never as a fact, and never with a command to type. */
 #pragma once
 
-#include "base/error.h"
 #include "base/job_key.h"
-#include "base/str.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 #define RENDEZVOUS_KEY_MAX      255u               /* bytes of a key */
 #define RENDEZVOUS_VALUE_MAX    ((size_t)1 << 20)  /* bytes of a value */

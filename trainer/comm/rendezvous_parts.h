@@ -21,8 +21,6 @@
 
 #include "base/faults.h"
 #include "trainer/comm/handshake.h"
-#include "trainer/comm/failure_detector.h"
-#include "trainer/comm/line.h"
 #include "trainer/comm/rendezvous.h"
 #include "trainer/comm/endpoint.h"
 

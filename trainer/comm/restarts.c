@@ -1,14 +1,13 @@
 #include "trainer/comm/restarts.h"
 
 #include "base/hash.h"
-#include "base/str.h"
+#include "base/mem.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* fail_errno ends its texts with the system's words for errno. */
 static bool says(const struct error *err, int number)
@@ -25,7 +24,7 @@ bool restarts_mend(const struct error *err)
 
 uint64_t restarts_cause(const char *text)
 {
-    struct buf words = {0};
+    SCOPED(buf_release) struct buf words = {0};
     unsigned inside = 0;
     bool rank = false; /* the digits at hand are a rank's */
     for (const char *at = text; *at; at++) {
@@ -35,9 +34,7 @@ uint64_t restarts_cause(const char *text)
             buf_add_byte(&words, (unsigned char)*at);
         inside -= *at == ')' && inside > 0;
     }
-    const uint64_t hash = hash64(words.data, words.size);
-    buf_release(&words);
-    return hash;
+    return hash64(words.data, words.size);
 }
 
 uint32_t restarts_rank(const char *text, uint32_t otherwise)
@@ -71,8 +68,6 @@ double restarts_wait(uint64_t number, double first)
 {
     return fmin(RESTARTS_WAIT_MAX, ldexp(first, number <= 64 ? (int)number - 1 : 64));
 }
-
-/* ---- messages ---- */
 
 const char *restarts_from(uint64_t saved, char out[RESTARTS_FROM])
 {

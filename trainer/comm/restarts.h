@@ -5,8 +5,6 @@
 #include "base/error.h"
 #include "base/str.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <time.h>
 
 /* One start that failed. */

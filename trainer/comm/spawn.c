@@ -13,8 +13,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define FIRST_WAIT 1.0 /* seconds before the first restart */
 
@@ -100,7 +98,7 @@ static bool goes_on(struct family *family, struct past *past, struct error *err)
     if (!restarts_mend(err))
         return false;
     const struct failure now = failure_of(family, err);
-    struct buf what = {0};
+    SCOPED(buf_release) struct buf what = {0};
     const struct failure *same = restarts_same(past->failures, past->count, &now);
     restarts_describe(&now, err, &what);
     bool again = !same && past->count < family->launch.restarts;
@@ -112,7 +110,6 @@ static bool goes_on(struct family *family, struct past *past, struct error *err)
     }
     if (again)
         board_next(&family->board, buf_text(&what));
-    buf_release(&what);
     return again;
 }
 

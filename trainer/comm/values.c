@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdio.h>
 
 int value_read(struct str frame, struct str *key, struct str *bytes)
 {
@@ -64,7 +63,7 @@ void rendezvous_keep_value(struct rendezvous *rendezvous, struct str key, struct
 
 void value_put(struct rendezvous *rendezvous, struct str key, struct str bytes)
 {
-    struct buf frame = {0};
+    SCOPED(buf_release) struct buf frame = {0};
     if (rendezvous->leader) {
         leader_set(rendezvous, key, bytes);
     } else {
@@ -72,7 +71,6 @@ void value_put(struct rendezvous *rendezvous, struct str key, struct str bytes)
         line_put(&rendezvous->line, FRAME_SET, frame.data, frame.size);
     }
     rendezvous_wake(rendezvous);
-    buf_release(&frame);
 }
 
 int rendezvous_set(struct rendezvous *rendezvous, const char *key, struct str value, struct error *err)
@@ -132,8 +130,6 @@ int rendezvous_get(struct rendezvous *rendezvous, const char *key, double second
     pthread_mutex_unlock(&rendezvous->lock);
     return result;
 }
-
-/* ---------------------------------------------------------------------------------------------------- exchange */
 
 void rendezvous_take_blocks(struct rendezvous *rendezvous, struct str bytes)
 {

@@ -3,7 +3,6 @@
 #include "trainer/comm/work.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "trainer/backend/bf16.h"
@@ -132,8 +131,6 @@ static const size_t *in_bytes(size_t *sizes, const size_t *counts, uint32_t size
     return sizes;
 }
 
-/* ---------------------------------------------------------------------------- sums of parts [parts][count] */
-
 static void add_floats(const float *parts, uint32_t size, float *out, size_t count)
 {
     memcpy(out, parts, count * sizeof *out);
@@ -179,8 +176,6 @@ static void add_parts(enum comm_type type, const void *parts, uint32_t size, voi
     else
         add_bf16(parts, size, out, count);
 }
-
-/* ------------------------------------------------------------------------------------------------- operations */
 
 static int all_gather(const struct comm_work *work, const struct comm_library *library, void *opened, uint32_t rank,
                       uint32_t size, struct work_scratch *scratch, struct error *err)

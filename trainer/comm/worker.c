@@ -1,14 +1,13 @@
 /* Every process but rank 0: how it finds rank 0, and its thread. A listener counts as rank 0 only when it greets as
  * rank 0 does, with the same key. A FILE that an earlier run left leads nowhere, and is read
  * again. */
-#include "base/faults.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/progress.h"
 #include "trainer/comm/rendezvous_parts.h"
 #include "trainer/comm/owner.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
@@ -350,7 +349,7 @@ static void watch_first(struct rendezvous *rendezvous)
 void *worker_run(void *context)
 {
     struct rendezvous *rendezvous = context;
-    struct poll_set set = {0};
+    SCOPED(poll_release) struct poll_set set = {0};
     pthread_mutex_lock(&rendezvous->lock);
     rendezvous->now = rendezvous->peers[0].heard = REPORT_SECONDS;
     while (!rendezvous->closing ||
@@ -365,6 +364,5 @@ void *worker_run(void *context)
         watch_first(rendezvous);
     }
     pthread_mutex_unlock(&rendezvous->lock);
-    poll_release(&set);
     return NULL;
 }

@@ -7,8 +7,6 @@
  * the pass that read it is done, which also limits how far the host runs ahead. */
 #include "trainer/cuda/device.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 
 #define SLOTS 3
@@ -56,8 +54,6 @@ void uploader_close(struct uploader *uploader)
     mem_free(uploader);
 }
 
-/* ---- the layout of a block ---- */
-
 /* Walks over a block: once to count, once to place. */
 struct cursor {
     char *host, *device; /* NULL: only count */
@@ -79,8 +75,6 @@ static void copy(struct cursor *cursor, int32_t **there, const void *from, size_
     if (to && count > 0)
         memcpy(to, from, count * sizeof *to);
 }
-
-/* ---- orders ---- */
 
 static void clear_counts(struct uploader *uploader, size_t size)
 {
@@ -153,8 +147,6 @@ static int32_t sort_sequences(struct uploader *uploader, const struct batch *bat
         order[counts[length_of(batch, i)]++] = i;
     return longest;
 }
-
-/* ---- upload ---- */
 
 /* Places the batch of the rows that heads read. */
 static void fill_read(struct cursor *cursor, struct slot *slot, const struct batch *batch)

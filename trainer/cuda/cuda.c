@@ -2,13 +2,9 @@
 #include "trainer/cuda/cuda.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/mem.h"
-#include "trainer/cuda/device.h"
 #include "trainer/cuda/product.h"
-
-/* ---- what is there ---- */
 
 static int probe(struct cuda_facts *facts, struct error *err)
 {
@@ -42,8 +38,6 @@ static int probe(struct cuda_facts *facts, struct error *err)
                     prop.minor);
     return 0;
 }
-
-/* ---- memory ---- */
 
 /* Memory needed besides what is allocated: for batches, and for the library's kernels, which are loaded at their first
  * use. An estimate. */
@@ -162,8 +156,6 @@ static size_t scratch_bytes(struct device *device, const struct ops_limits *limi
     const size_t sums = (size_t)wide * sizeof(float);
     return kernels > sums ? kernels : sums;
 }
-
-/* ---- opening ---- */
 
 #define TILE_ROWS 128 /* rows that most of the library's tiles of a product have */
 

@@ -5,7 +5,6 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <stdint.h>
 
 #include "base/philox.h"
 #include "trainer/cuda/kernels.h"
@@ -24,8 +23,6 @@ static inline size_t blocks_for(size_t count, size_t each)
 {
     return (count + each - 1) / each;
 }
-
-/* ---- numbers ---- */
 
 static __device__ __forceinline__ float load(float x)
 {
@@ -76,8 +73,6 @@ static __device__ __host__ __forceinline__ bool is_aligned(const void *pointer)
     return reinterpret_cast<uintptr_t>(pointer) % VECTOR == 0;
 }
 
-/* ---- sums ---- */
-
 /* Gives the same bits in every lane: a butterfly, whose additions form the same pairs in all lanes. */
 template <typename number> static __device__ __forceinline__ number warp_sum(number x)
 {
@@ -118,8 +113,6 @@ static __device__ __forceinline__ float block_max(float x, float *room)
     __syncthreads();
     return warp_max(lane < warps ? room[lane] : room[0]);
 }
-
-/* ---- dropout ---- */
 
 /* Random words for columns 8 * eight … 8 * eight + 7; name, number and position as in struct dropout. */
 static __device__ __host__ __forceinline__ void dropout_words(const struct dropout &dropout, uint32_t name,

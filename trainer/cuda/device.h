@@ -2,15 +2,9 @@
  * of CUDA at work is fatal: CHECK (op_trace.h) exits with code 7. */
 #pragma once
 
-#include "base/error.h"
-#include "trainer/cuda/cuda.h"
 #include "trainer/cuda/op_trace.h"
-#include "trainer/cuda/kernels.h"
 
 #include <assert.h>
-#include <cuda_runtime_api.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 struct uploader; /* batch.c */
 struct products; /* product.c */

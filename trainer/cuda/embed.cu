@@ -48,8 +48,6 @@ static __global__ void __launch_bounds__(ROW_WARPS *WARP)
     }
 }
 
-/* ---- words ---- */
-
 template <typename storage> struct words_args {
     float *dword;
     float *parts; /* [chunks][2][hidden]: of the ids that cross the chunk's begin and end */
@@ -155,8 +153,6 @@ static __global__ void __launch_bounds__(THREADS) words_parts_kernel(const words
     add_floats<width>(a.dword + (size_t)id * a.hidden + column, sum);
 }
 
-/* ---- positions and segments ---- */
-
 /* dposition [place] += sum over sequences; parts [place][2][hidden] = the same sum of each segment. */
 template <typename storage, int width>
 static __global__ void __launch_bounds__(THREADS *GROUPS)
@@ -199,8 +195,6 @@ static __global__ void __launch_bounds__(THREADS *GROUPS)
     store_floats<width>(parts + (size_t)place * 2 * hidden + column, sums[0]);
     store_floats<width>(parts + ((size_t)place * 2 + 1) * hidden + column, sums[1]);
 }
-
-/* ---- the ops ---- */
 
 template <typename storage> static void embed_of(cudaStream_t stream, const struct embed_args &a)
 {

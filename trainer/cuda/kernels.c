@@ -2,8 +2,6 @@
 #include "trainer/cuda/device.h"
 #include "trainer/optim/onebit.h"
 
-/* ---- memory ---- */
-
 void clear(struct device *device, const struct clear_args *args)
 {
     CHECK(cudaMemsetAsync(args->memory, 0, args->bytes, device->stream));
@@ -30,8 +28,6 @@ void convert(struct device *device, const struct convert_args *args)
     note_conversion(device, args->x, args->y, args->count);
 }
 
-/* ---- embedding ---- */
-
 void embed(struct device *device, const struct embed_args *args)
 {
     KERNEL(embed, args->batch, args->hidden);
@@ -48,8 +44,6 @@ void dropout(struct device *device, const struct dropout_args *args)
         KERNEL(dropout, args->batch, args->rows, args->hidden);
 }
 
-/* ---- LayerNorm ---- */
-
 void norm(struct device *device, const struct norm_args *args)
 {
     KERNEL(norm, args->rows, args->hidden, args->batch);
@@ -60,8 +54,6 @@ void norm_backward(struct device *device, const struct norm_backward_args *args)
     KERNEL(norm_backward, args->rows, args->hidden, args->batch);
 }
 
-/* ---- attention ---- */
-
 void attention(struct device *device, const struct attention_args *args)
 {
     KERNEL(attention, args->batch, args->queries->tokens, args->shape);
@@ -71,8 +63,6 @@ void attention_backward(struct device *device, const struct attention_backward_a
 {
     KERNEL(attention_backward, args->batch, args->queries->tokens, args->shape);
 }
-
-/* ---- rows ---- */
 
 void gather(struct device *device, const struct gather_args *args)
 {
@@ -144,8 +134,6 @@ void span_loss(struct device *device, const struct span_loss_args *args)
     KERNEL(span_loss, args->batch);
 }
 
-/* ---- an update: passes over flat memory, and between them a little per tensor ---- */
-
 void squares(struct device *device, const struct squares_args *args)
 {
     UPDATE_KERNEL(squares);
@@ -176,8 +164,6 @@ void apply(struct device *device, const struct apply_args *args)
     UPDATE_KERNEL(apply);
 }
 
-/* ---- an update of a whole matrix ---- */
-
 void momentum(struct device *device, const struct momentum_args *args)
 {
     UPDATE_KERNEL(momentum);
@@ -197,8 +183,6 @@ void shift(struct device *device, const struct shift_args *args)
 {
     KERNEL(shift, args->matrix->rows, args->matrix->columns);
 }
-
-/* ---- updates that exchange bits ---- */
 
 static struct bits_operands bits_operands(const struct onebit_pass *pass)
 {
@@ -252,8 +236,6 @@ void decompress(struct device *device, const struct decompress_args *args)
           kernel_decompress(device->stream, &operands, args->pass.layout->unit_count, args->bits, args->sigmas),
           args->pass.work);
 }
-
-/* ---- sums that do not depend on an order ---- */
 
 void fixed_add(struct device *device, const struct fixed_add_args *args)
 {

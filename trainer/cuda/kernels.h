@@ -10,7 +10,6 @@
 #pragma once
 
 #include "trainer/cuda/cuda.h"
-#include "trainer/backend/ops.h"
 
 #include <cuda_runtime_api.h>
 
@@ -37,13 +36,9 @@ static inline const struct cuda_batch *cuda_batch_of(const struct batch *batch)
 /* Bytes of `scratch` for the largest call within limits. */
 size_t kernel_scratch_bytes(const struct ops_limits *limits, enum precision precision);
 
-/* ---- product.cu ---- */
-
 /* kind, a and b as in product.h. */
 void kernel_product(cudaStream_t stream, enum precision precision, int kind, void *d, const void *a, const void *b,
                     int beta, int32_t rows, int32_t out, int32_t in);
-
-/* ---- rows.cu ---- */
 
 void kernel_convert(cudaStream_t stream, enum precision precision, const struct convert_args *args);
 void kernel_gather(cudaStream_t stream, enum precision precision, const struct gather_args *args);
@@ -66,15 +61,11 @@ void kernel_column_sums(cudaStream_t stream, enum precision precision, void *sum
 /* y [count] (real) += x [count] (real). */
 void kernel_add(cudaStream_t stream, void *y, const void *x, size_t count);
 
-/* ---- dropout.cu, embed.cu, norm.cu ---- */
-
 void kernel_dropout(cudaStream_t stream, enum precision precision, const struct dropout_args *args);
 void kernel_embed(cudaStream_t stream, enum precision precision, const struct embed_args *args);
 void kernel_embed_backward(cudaStream_t stream, enum precision precision, const struct embed_backward_args *args);
 void kernel_norm(cudaStream_t stream, enum precision precision, const struct norm_args *args);
 void kernel_norm_backward(cudaStream_t stream, enum precision precision, const struct norm_backward_args *args);
-
-/* ---- modern.cu ---- */
 
 void kernel_glu(cudaStream_t stream, enum precision precision, const struct glu_args *args);
 void kernel_glu_backward(cudaStream_t stream, enum precision precision, const struct glu_backward_args *args);
@@ -83,18 +74,12 @@ void kernel_sequence_mean(cudaStream_t stream, enum precision precision, const s
 void kernel_sequence_mean_backward(cudaStream_t stream, enum precision precision,
                                    const struct sequence_mean_backward_args *args);
 
-/* ---- attention.cu ---- */
-
 /* Heads have CUDA_HEAD_SIZE (cuda.h); the caller refuses others (exit 2). */
 void kernel_attention(cudaStream_t stream, enum precision precision, const struct attention_args *args);
 void kernel_attention_backward(cudaStream_t stream, enum precision precision,
                                const struct attention_backward_args *args);
 
-/* ---- loss.cu ---- */
-
 void kernel_loss(cudaStream_t stream, enum precision precision, const struct loss_args *args);
-
-/* ---- update.cu: the arrays of work are in device memory ---- */
 
 void kernel_squares(cudaStream_t stream, const struct squares_args *args);
 void kernel_factors(cudaStream_t stream, const struct factors_args *args);
@@ -102,8 +87,6 @@ void kernel_adam(cudaStream_t stream, const struct adam_args *args);
 void kernel_moments(cudaStream_t stream, const struct moments_args *args);
 void kernel_shares(cudaStream_t stream, const struct shares_args *args);
 void kernel_apply(cudaStream_t stream, const struct apply_args *args);
-
-/* ---- onebit.cu ---- */
 
 /* The operands of struct onebit_pass; chunks and `at` are in device memory, arrays flat. */
 struct bits_operands {
@@ -126,14 +109,10 @@ void kernel_serve(cudaStream_t stream, const struct bits_operands *operands, con
 void kernel_decompress(cudaStream_t stream, const struct bits_operands *operands, size_t chunks, const uint8_t *bits,
                        const float *sigmas);
 
-/* ---- matrix.cu ---- */
-
 void kernel_momentum(cudaStream_t stream, const struct momentum_args *args);
 void kernel_direction(cudaStream_t stream, enum precision precision, const struct direction_args *args);
 void kernel_combine(cudaStream_t stream, enum precision precision, const struct combine_args *args);
 void kernel_shift(cudaStream_t stream, enum precision precision, const struct shift_args *args);
-
-/* ---- fixed.cu ---- */
 
 void kernel_fixed_add(cudaStream_t stream, const struct fixed_add_args *args);
 void kernel_fixed_take(cudaStream_t stream, const struct fixed_take_args *args);

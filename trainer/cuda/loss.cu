@@ -143,8 +143,6 @@ template <typename storage> static void loss_of(cudaStream_t stream, const struc
         launch(add_kernel, 1, ADD_THREADS, 0, stream, args.sums, a.results, rows.live);
 }
 
-/* ---- squared error: a few rows, one block ---- */
-
 template <typename storage>
 static __global__ void __launch_bounds__(ADD_THREADS)
     square_loss_kernel(double *sums, storage *logits, const int32_t *labels, const struct rows rows, float factor)
@@ -173,8 +171,6 @@ void kernel_square_loss(cudaStream_t stream, enum precision precision, const str
 {
     FOR_STORAGE(precision, square_loss_of, stream, *args);
 }
-
-/* ---- several labels of a row: a thread has a row, one block has all ---- */
 
 template <typename storage>
 static __global__ void __launch_bounds__(ADD_THREADS)
@@ -215,8 +211,6 @@ void kernel_bits_loss(cudaStream_t stream, enum precision precision, const struc
 {
     FOR_STORAGE(precision, bits_loss_of, stream, *args);
 }
-
-/* ---- spans: a block has a sequence, the last block the dead rows ---- */
 
 #define SPAN_THREADS 128
 
@@ -290,8 +284,6 @@ void kernel_span_loss(cudaStream_t stream, enum precision precision, const struc
 {
     FOR_STORAGE(precision, span_loss_of, stream, *args);
 }
-
-/* ---- softmax cross-entropy of rows ---- */
 
 void kernel_loss(cudaStream_t stream, enum precision precision, const struct loss_args *args)
 {

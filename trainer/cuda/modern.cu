@@ -8,8 +8,6 @@
 #define WARPS     (THREADS / WARP)
 #define MEAN_ROWS 64 /* rows of a sequence that a block adds to */
 
-/* ---- gated units ---- */
-
 /* y = act(u) g for packs of a row, where x is [u | g]; `packs` of y in all, `packs_row` in a row. */
 template <typename storage, int width>
 static __global__ void __launch_bounds__(THREADS)
@@ -81,8 +79,6 @@ void kernel_glu_backward(cudaStream_t stream, enum precision precision, const st
     FOR_STORAGE(precision, glu_backward_of, stream, *args);
 }
 
-/* ---- rotary positions ---- */
-
 /* A thread turns `width` pairs of a row and head; `packs` of them are half a head. */
 template <typename storage, int width>
 static __global__ void __launch_bounds__(THREADS)
@@ -129,8 +125,6 @@ void kernel_rotate(cudaStream_t stream, enum precision precision, const struct r
 {
     FOR_STORAGE(precision, rotate_of, stream, *args);
 }
-
-/* ---- means of sequences ---- */
 
 /* A thread adds up a pack of columns over the rows of a sequence, in order, in doubles as the CPU does. */
 template <typename storage, int width>

@@ -1,12 +1,8 @@
 #include "trainer/cuda/op_trace.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "base/error.h"
 
 #define SIZES 8 /* sizes of an op that are kept, at most */
 

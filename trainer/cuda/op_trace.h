@@ -11,9 +11,6 @@
 
 #include "trainer/cuda/kernels.h"
 
-#include <cuda_runtime_api.h>
-#include <stdint.h>
-
 #define CHECK(call) cuda_check((call), #call)
 void cuda_check(cudaError_t status, const char *call);
 

@@ -82,8 +82,6 @@ template <typename storage> static inline bool vectors_serve(size_t columns)
     return columns % vector<storage>::count == 0;
 }
 
-/* ---- dropout of rows ---- */
-
 struct row_dropout {
     struct dropout dropout;
     float scale; /* of kept numbers */

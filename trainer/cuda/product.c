@@ -2,7 +2,6 @@
 #include "trainer/cuda/product.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/mem.h"

@@ -67,12 +67,8 @@ bool choice_is_plain(const struct product_choice *choice);
 int product_offers(struct products *products, const struct product_choice *product,
                    const struct product_operands *operands, cublasLtMatmulAlgo_t *offers, int most);
 
-/* ---- linear.c ---- */
-
 /* Whether linear layers ask the library for this finish at all, in this precision and with this GELU. */
 bool linear_fuses(enum precision precision, enum product_finish finish, enum gelu gelu);
-
-/* ---- tune.c ---- */
 
 /* Reads the whole table, which the caller mem_free's; *count is the number of its rows. */
 int tune_read(const char *path, struct product_choice **choices, size_t *count, struct error *err);

@@ -9,8 +9,6 @@
 #define THREADS 256
 #define WARPS   (THREADS / WARP)
 
-/* ---- number by number ---- */
-
 /* Functions of y and x, whose result a kernel stores in y. */
 struct tanh_of {
     __device__ float operator()(float y, float) const
@@ -121,8 +119,6 @@ void kernel_gelu_backward(cudaStream_t stream, enum precision precision, const s
     by(stream, precision, args->dy, args->pre, args->rows, args->columns, NULL);
 }
 
-/* ---- row by row ---- */
-
 /* y [row] = x [index[row]]; a warp a row. */
 template <typename storage, int width>
 static __global__ void __launch_bounds__(THREADS)
@@ -220,8 +216,6 @@ void kernel_add_bias(cudaStream_t stream, enum precision precision, void *y, con
     FOR_STORAGE(precision, add_bias_of, stream, y, b, rows, columns);
 }
 
-/* ---- flat ---- */
-
 /* A thread reads 32 bytes for every 16 that it writes. */
 template <typename storage, int width>
 static __global__ void __launch_bounds__(THREADS) convert_kernel(storage *out, const float *in, size_t packs)
@@ -261,8 +255,6 @@ void kernel_add(cudaStream_t stream, void *y, const void *x, size_t count)
 {
     launch(add_kernel, blocks_for(count, THREADS), THREADS, 0, stream, (float *)y, (const float *)x, count);
 }
-
-/* ---- sums of columns ---- */
 
 #define SUM_THREADS 128
 

@@ -3,8 +3,6 @@
  * pinned at the start; nothing is pinned while a model trains. */
 #include "trainer/cuda/device.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 
 #define BLOCK_BYTES ((size_t)16 << 20)

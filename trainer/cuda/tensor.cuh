@@ -16,8 +16,6 @@
 
 #include "trainer/cuda/device.cuh"
 
-/* ---- copies ---- */
-
 /* Copies 16 bytes from global to shared memory, or writes as many zeros; `from` must be readable either way. */
 static __device__ __forceinline__ void copy_later(char *to, const void *from, bool live)
 {
@@ -31,8 +29,6 @@ static __device__ __forceinline__ void copies_landed()
 {
     asm volatile("cp.async.wait_all;" ::: "memory");
 }
-
-/* ---- matrices ---- */
 
 /* Loads four 8x8 matrices. Lane l gives the address of row l mod 8 of matrix l / 8 (16 bytes in shared memory); r[i]
  * becomes row g, columns 2c and 2c + 1 of matrix i, or with `across`, of its transpose. */

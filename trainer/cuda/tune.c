@@ -5,16 +5,13 @@
 #include "trainer/cuda/product.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/random.h"
-#include "base/str.h"
 
 #define WORDS 8 /* of 64 bits, in an algorithm */
 _Static_assert(sizeof(cublasLtMatmulAlgo_t) == WORDS * sizeof(uint64_t), "an algorithm is eight words");

@@ -131,8 +131,6 @@ static __global__ void __launch_bounds__(THREADS) squares_kernel(const update_wo
         work.squares[blockIdx.x] = sum;
 }
 
-/* ---- numbers per tensor ---- */
-
 /* The sum over a tensor's chunks of of_chunks[each * chunk], in every thread of the block. */
 static __device__ __forceinline__ double tensor_sum(const update_work &work, int tensor, const double *of_chunks,
                                                     int each, double *room)
@@ -190,8 +188,6 @@ static __global__ void __launch_bounds__(THREADS)
     work.shares[2 * tensor] = found.u;
     work.shares[2 * tensor + 1] = found.c;
 }
-
-/* ---- updates ---- */
 
 /* The gradient as the step uses it, and the moments after it. */
 static __device__ __forceinline__ float take_gradient(const update_place &x, const chunk_numbers &c)

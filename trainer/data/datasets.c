@@ -8,7 +8,6 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "base/scoped.h"
 
 /* ---- a text: a path, optionally with a weight ---- */
 

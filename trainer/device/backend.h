@@ -2,12 +2,10 @@
  * demand, so that the program also starts on machines without CUDA libraries. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/cpu/cpu_backend.h"
 #include "trainer/cuda/cuda.h"
 #include "trainer/data/pack.h"
 #include "trainer/model/params.h"
-#include "trainer/backend/ops.h"
 
 enum device_kind { DEVICE_CPU, DEVICE_CUDA };
 #define DEVICE_NAMES "cpu|cuda"

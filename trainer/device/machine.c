@@ -1,7 +1,6 @@
 #include "trainer/device/machine.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -156,7 +155,7 @@ double machine_update_rate(const struct ops *ops, size_t count, struct machine_r
                                      .correction2 = 1,
                                      .epsilon = 1e-8,
                                      .decoupled = true};
-    struct param_chunk *table = mem_clear(chunks, sizeof *table);
+    SCOPED(mem_free_at) struct param_chunk *table = mem_clear(chunks, sizeof *table);
     void *flat[4];
     for (size_t i = 0; i < chunks; i++) {
         const size_t left = taken - i * PARAM_CHUNK;
@@ -180,6 +179,5 @@ double machine_update_rate(const struct ops *ops, size_t count, struct machine_r
     optimizer_work_release(&work, ops);
     for (size_t i = 0; i < 4; i++)
         give_back(ops, &whole, flat[i]);
-    mem_free(table);
     return (double)taken / took;
 }

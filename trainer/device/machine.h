@@ -3,8 +3,6 @@
 
 #include "trainer/backend/ops.h"
 
-#include <stdint.h>
-
 /* Bytes of the memory that a backend's buffers come from: the device's, or what this process may use (base/cores.h). */
 uint64_t machine_memory_for(const struct ops *ops);
 

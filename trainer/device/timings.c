@@ -8,19 +8,18 @@
 #include "base/parallel.h"
 #include "base/progress.h"
 #include "trainer/optim/onebit.h"
-#include "trainer/backend/wrapper.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define ROWS_MAX 96 /* of the table; ops that do not fit are counted in "the rest" */
 
 struct timings {
-    struct wrapper wrapper; /* first */
-    double from;            /* clock_now at the beginning of the current op */
-    double pairs;           /* pairs of query and key tokens in the batch that was uploaded last */
-    double read_pairs;      /* the same, counting only queries in rows that heads read */
+    struct ops ops;    /* first: what the caller holds; its device is this struct */
+    struct ops *inner; /* the backend that computes */
+    double from;       /* clock_now at the beginning of the current op */
+    double pairs;      /* pairs of query and key tokens in the batch that was uploaded last */
+    double read_pairs; /* the same, counting only queries in rows that heads read */
     struct timings_row {
         enum op op;
         int32_t out, in; /* of a linear layer; 0, 0: not one */
@@ -33,6 +32,11 @@ struct timings {
 
 /* ---- the work of a call ---- */
 
+static const struct ops *inner_of(struct device *device)
+{
+    return ((struct timings *)device)->inner;
+}
+
 struct work {
     double flops, bytes;
     int32_t out, in; /* of a linear layer; 0, 0: not one */
@@ -40,12 +44,12 @@ struct work {
 
 static double real_bytes(const struct timings *timings, double count)
 {
-    return count * (double)timings->wrapper.ops.real_size;
+    return count * (double)timings->ops.real_size;
 }
 
 static double stored_bytes(const struct timings *timings, double count)
 {
-    return count * (double)timings->wrapper.ops.storage_size;
+    return count * (double)timings->ops.storage_size;
 }
 
 static struct work clear_work(const struct timings *timings, const struct clear_args *args)
@@ -326,7 +330,7 @@ static struct work fixed_take_work(const struct timings *timings, const struct f
 static void end(struct device *device, enum op op, struct work work)
 {
     struct timings *timings = (struct timings *)device;
-    const struct ops *inner = wrapper_inner(device);
+    const struct ops *inner = inner_of(device);
     inner->wait(inner->device);
     size_t i = 0;
     while (i < timings->count &&
@@ -349,7 +353,7 @@ static void end(struct device *device, enum op op, struct work work)
 #define TIMED(op)                                                                                                      \
     static void timed_##op(struct device *device, const struct op##_args *args)                                        \
     {                                                                                                                  \
-        const struct ops *inner = wrapper_inner(device);                                                               \
+        const struct ops *inner = inner_of(device);                                                                    \
         struct timings *timings = (struct timings *)device;                                                            \
         timings->from = clock_now();                                                                                   \
         parallel_least();                                                                                              \
@@ -359,10 +363,77 @@ static void end(struct device *device, enum op op, struct work work)
 OPS_COMPUTING(TIMED)
 #define SET_TIMED(op) ops->op = timed_##op;
 
+static void close_both(struct ops *ops)
+{
+    struct ops *inner = timings_end(ops);
+    inner->close(inner);
+}
+
+static void *allocate(struct device *device, size_t bytes)
+{
+    const struct ops *inner = inner_of(device);
+    return inner->allocate(inner->device, bytes);
+}
+
+static void release(struct device *device, void *memory)
+{
+    const struct ops *inner = inner_of(device);
+    inner->release(inner->device, memory);
+}
+
+static void *map(struct device *device, void *memory, size_t bytes, enum map_mode mode)
+{
+    const struct ops *inner = inner_of(device);
+    return inner->map(inner->device, memory, bytes, mode);
+}
+
+static void unmap(struct device *device, void *memory, void *host, size_t bytes, enum map_mode mode)
+{
+    const struct ops *inner = inner_of(device);
+    inner->unmap(inner->device, memory, host, bytes, mode);
+}
+
+static void wait_all(struct device *device)
+{
+    const struct ops *inner = inner_of(device);
+    inner->wait(inner->device);
+}
+
+static void begin_step(struct device *device, uint64_t step)
+{
+    const struct ops *inner = inner_of(device);
+    if (inner->begin_step)
+        inner->begin_step(inner->device, step);
+}
+
+static void send(struct device *device, int slot, const void *memory, size_t bytes)
+{
+    const struct ops *inner = inner_of(device);
+    inner->send(inner->device, slot, memory, bytes);
+}
+
+static void receive(struct device *device, int slot, void *host, size_t bytes)
+{
+    const struct ops *inner = inner_of(device);
+    inner->receive(inner->device, slot, host, bytes);
+}
+
+static void *mark(struct device *device, size_t n)
+{
+    const struct ops *inner = inner_of(device);
+    return inner->mark(inner->device, n);
+}
+
+static size_t scratch_bytes(struct device *device, const struct ops_limits *limits)
+{
+    const struct ops *inner = inner_of(device);
+    return inner->scratch_bytes(inner->device, limits);
+}
+
 /* Also counts the pairs of query and key, from which attention's work is computed. */
 static const struct batch *upload(struct device *device, const struct batch *batch)
 {
-    const struct ops *inner = wrapper_inner(device);
+    const struct ops *inner = inner_of(device);
     struct timings *timings = (struct timings *)device;
     const struct batch *read = batch_read(batch);
     timings->pairs = timings->read_pairs = 0;
@@ -377,17 +448,33 @@ static const struct batch *upload(struct device *device, const struct batch *bat
 struct ops *timings_open(struct ops *inner)
 {
     struct timings *timings = mem_clear(1, sizeof *timings);
-    struct ops *ops = &timings->wrapper.ops;
-    wrapper_init(&timings->wrapper, inner);
+    struct ops *ops = &timings->ops;
+    timings->inner = inner;
+    *ops = *inner;
+    ops->device = (struct device *)timings;
     ops->late = false; /* timings wait for every op */
+    ops->close = close_both;
+    ops->allocate = allocate;
+    ops->release = release;
+    ops->map = map;
+    ops->unmap = unmap;
+    ops->wait = wait_all;
+    ops->begin_step = begin_step;
+    ops->send = send;
+    ops->receive = receive;
+    ops->mark = inner->mark ? mark : NULL;
     ops->upload = upload;
+    ops->scratch_bytes = scratch_bytes;
     OPS_COMPUTING(SET_TIMED)
+    ops_describe(ops);
     return ops;
 }
 
 struct ops *timings_end(struct ops *timed)
 {
-    return wrapper_end(timed);
+    struct ops *inner = ((struct timings *)timed)->inner;
+    mem_free(timed);
+    return inner;
 }
 
 void timings_clear(struct ops *timed)

@@ -4,13 +4,10 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/scoped.h"
 #include "trainer/model/config.h"
 #include "base/json.h"
 
@@ -22,15 +19,14 @@
 static int remove_files(const char *directory, struct error *err)
 {
     SCOPED(path_list_release) struct path_list files = {0};
-    int result = path_list(&files, directory, err);
-    for (size_t i = 0; i < files.count && result == 0; i++) {
+    TRY(path_list(&files, directory, err));
+    for (size_t i = 0; i < files.count; i++) {
         SCOPED(mem_free_at) char *file = path_join(directory, files.names[i]);
         if (strcmp(files.names[i], ERRORS_NAME) == 0 && path_is_directory(file))
-            result = remove_files(file, err);
-        if (result == 0)
-            result = path_remove(file, err);
+            TRY(remove_files(file, err));
+        TRY(path_remove(file, err));
     }
-    return result;
+    return 0;
 }
 
 /* Removes a checkpoint's directory with its files and errors/. Renames it first, so that a half-removed one is never
@@ -39,19 +35,14 @@ static int remove_files(const char *directory, struct error *err)
 static int remove_directory(const char *path, struct error *err)
 {
     SCOPED(buf_release) struct buf doomed = {0};
-    int result = 0;
     buf_add_text(&doomed, path);
     if (!str_ends(buf_str(&doomed), STR(TEMPORARY))) {
         buf_add_text(&doomed, ".old" TEMPORARY);
-        result = path_rename(path, buf_text(&doomed), err);
+        TRY(path_rename(path, buf_text(&doomed), err));
     }
-    if (result == 0)
-        result = remove_files(buf_text(&doomed), err);
-    if (result == 0)
-        result = path_remove(buf_text(&doomed), err);
-    if (result == 0)
-        result = path_sync_directory_of(buf_text(&doomed), err);
-    return result;
+    TRY(remove_files(buf_text(&doomed), err));
+    TRY(path_remove(buf_text(&doomed), err));
+    return path_sync_directory_of(buf_text(&doomed), err);
 }
 
 int checkpoint_tidy(const char *run, struct error *err)
@@ -229,22 +220,17 @@ static int write_files(const char *directory, const struct checkpoint_parts *par
 {
     json_auto_t *hashes = json_object(), *config = config_json(parts->config, parts->pad_id), *whole = NULL;
     add_ends(config, parts);
-    int result = write_json(directory, "config.json", config, hashes, err);
-    if (result == 0)
-        result = write_arrays(directory, WEIGHTS_NAME, parts, CHECKPOINT_WEIGHTS, 1, hashes, err);
-    if (result == 0)
-        result = write_arrays(directory, MOMENTS_NAME, parts, CHECKPOINT_FIRST, 2, hashes, err);
-    if (result == 0 && parts->errors)
-        result = errors_write(directory, parts->errors, hashes, err);
-    for (int i = 0; i < TOKENIZER_FILES && result == 0; i++)
+    TRY(write_json(directory, "config.json", config, hashes, err));
+    TRY(write_arrays(directory, WEIGHTS_NAME, parts, CHECKPOINT_WEIGHTS, 1, hashes, err));
+    TRY(write_arrays(directory, MOMENTS_NAME, parts, CHECKPOINT_FIRST, 2, hashes, err));
+    if (parts->errors)
+        TRY(errors_write(directory, parts->errors, hashes, err));
+    for (int i = 0; i < TOKENIZER_FILES; i++)
         if (parts->tokenizer->all[i].size > 0)
-            result = write_text(directory, tokenizer_file_names[i], buf_str(&parts->tokenizer->all[i]), hashes, err);
-    if (result == 0) {
-        SCOPED(mem_free_at) char *path = path_join(directory, STATE_NAME);
-        whole = state_json(state, hashes, parts->identity);
-        result = json_file_write(path, whole, err);
-    }
-    return result;
+            TRY(write_text(directory, tokenizer_file_names[i], buf_str(&parts->tokenizer->all[i]), hashes, err));
+    SCOPED(mem_free_at) char *path = path_join(directory, STATE_NAME);
+    whole = state_json(state, hashes, parts->identity);
+    return json_file_write(path, whole, err);
 }
 
 /* Writes `latest` or `best`. */
@@ -334,15 +320,13 @@ static int compare_array(const struct safetensors *file, const char *path, const
     SCOPED(arena_release) struct arena names = {0};
     SCOPED(mem_free_at) struct tensor *tensors = mem_array(parts->params->count, sizeof *tensors);
     const size_t count = array_tensors(parts, array, &names, tensors);
-    int result = 0;
-    for (size_t i = 0; i < count && result == 0; i++) {
+    for (size_t i = 0; i < count; i++) {
         SCOPED(mem_free_at) float *read = parts->source ? mem_alloc(tensors[i].bytes) : NULL;
         if (read)
-            result = read_tensor(parts, array, i, read, err);
-        if (result == 0)
-            result = compare_tensor(file, path, &tensors[i], read ? read : tensors[i].data, step, err);
+            TRY(read_tensor(parts, array, i, read, err));
+        TRY(compare_tensor(file, path, &tensors[i], read ? read : tensors[i].data, step, err));
     }
-    return result;
+    return 0;
 }
 
 int checkpoint_compare(const char *directory, const struct checkpoint_parts *parts, uint64_t step, char hash[34],

@@ -1,6 +1,6 @@
 /* A checkpoint: a directory that Hugging Face's from_pretrained loads, plus what training needs to resume.
  * from_pretrained does not load that of a pre-LN model, whose tensors have other names there: `dstrain export` writes
- * those (verbs/export_layout.h).
+ * those (verbs/export_layout.c).
  *
  *     RUN/latest                          "step-00001000\n"
  *     RUN/best                            the same, for the one with the least held-out loss (--keep-best)
@@ -15,16 +15,11 @@
  * directory named step-N is complete, and a crash at any moment leaves the previous checkpoint untouched. */
 #pragma once
 
-#include "base/error.h"
 #include "shards/verify.h"
 #include "trainer/keep/errors.h"
 #include "trainer/keep/names.h"
 #include "trainer/keep/state.h"
 #include "trainer/keep/tokenizer_write.h"
-#include "trainer/model/params.h"
-
-#include <jansson.h>
-#include <stdint.h>
 
 /* Arrays of a checkpoint, each with all tensors of the table. */
 enum checkpoint_array {

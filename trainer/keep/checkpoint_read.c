@@ -2,12 +2,9 @@
 #include "trainer/keep/checkpoint.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/scoped.h"
 #include "shards/manifest.h"
 #include "base/json.h"
 
@@ -15,20 +12,17 @@
 static int read_latest(const char *run, const char *latest, char **files, struct error *err)
 {
     SCOPED(buf_release) struct buf text = {0};
-    int result = file_read_all(latest, 4096, &text, err);
-    if (result == 0) {
-        const struct str trimmed = str_trim(buf_str(&text));
-        char name[64];
-        snprintf(name, sizeof name, "%.*s", trimmed.size < sizeof name ? (int)trimmed.size : 0, trimmed.data);
-        if (!state_is_step_name(name)) {
-            fail_at(err, ERR_VERIFY, latest, ERROR_NO_OFFSET, "does not name a checkpoint");
-            result = hint(err, "without this file the newest directory of %.300s/" CHECKPOINTS_NAME " is used", run);
-        } else {
-            SCOPED(mem_free_at) char *directory = path_join(run, CHECKPOINTS_NAME);
-            *files = path_join(directory, name);
-        }
+    TRY(file_read_all(latest, 4096, &text, err));
+    const struct str trimmed = str_trim(buf_str(&text));
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", trimmed.size < sizeof name ? (int)trimmed.size : 0, trimmed.data);
+    if (!state_is_step_name(name)) {
+        fail_at(err, ERR_VERIFY, latest, ERROR_NO_OFFSET, "does not name a checkpoint");
+        return hint(err, "without this file the newest directory of %.300s/" CHECKPOINTS_NAME " is used", run);
     }
-    return result;
+    SCOPED(mem_free_at) char *directory = path_join(run, CHECKPOINTS_NAME);
+    *files = path_join(directory, name);
+    return 0;
 }
 
 char *checkpoint_before(const char *run, const char *name)
@@ -110,10 +104,9 @@ int checkpoint_locate(const char *directory, enum model_source *source, char **f
     if (!path_is_directory(directory))
         return checkpoint_refuse(directory, path_exists(directory) ? "is not a directory" : "no such directory", err);
     SCOPED(mem_free_at) char *latest = path_join(directory, LATEST_NAME), *state = path_join(directory, STATE_NAME);
-    int result = 0;
     if (path_exists(latest)) {
         *source = SOURCE_RUN;
-        result = read_latest(directory, latest, files, err);
+        TRY(read_latest(directory, latest, files, err));
     } else if (path_exists(state)) {
         *source = SOURCE_CHECKPOINT;
         *files = mem_copy_text(directory);
@@ -123,25 +116,21 @@ int checkpoint_locate(const char *directory, enum model_source *source, char **f
         if (!*files)
             *files = mem_copy_text(directory);
     }
-    return result;
+    return 0;
 }
 
 static int verify_file(const char *directory, const char *name, const char *expected, struct error *err)
 {
     uint64_t hash = 0, found = 0;
     SCOPED(mem_free_at) char *path = path_join(directory, name);
-    int result = 0;
-    if (!expected || hash_parse(expected, &hash) < 0) {
-        result = fail_at(err, ERR_VERIFY, directory, ERROR_NO_OFFSET, "state.json is damaged: its list of files");
-    } else if (!path_exists(path)) {
-        result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "is missing from the checkpoint");
-    } else {
-        result = file_hash(path, &found, err);
-        if (result == 0 && found != hash)
-            result =
-                fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "is damaged: its hash is not the one in state.json");
-    }
-    return result;
+    if (!expected || hash_parse(expected, &hash) < 0)
+        return fail_at(err, ERR_VERIFY, directory, ERROR_NO_OFFSET, "state.json is damaged: its list of files");
+    if (!path_exists(path))
+        return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "is missing from the checkpoint");
+    TRY(file_hash(path, &found, err));
+    if (found != hash)
+        return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "is damaged: its hash is not the one in state.json");
+    return 0;
 }
 
 /* Whether `name` is that of a file in the directory itself or in errors/. */
@@ -167,17 +156,14 @@ static bool are_names(const json_t *files)
 static int read_state(const char *directory, struct checkpoint_state *state, json_t **json, struct error *err)
 {
     SCOPED(mem_free_at) char *path = path_join(directory, STATE_NAME);
-    int result = 0;
     *json = NULL;
     if (!path_exists(path))
-        result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "is missing from the checkpoint");
-    if (result == 0)
-        result = json_read(path, STATE_BYTES_MAX, ERR_VERIFY, json, err);
-    if (result == 0)
-        result = state_take(path, *json, state, err);
-    if (result == 0 && !are_names(json_object_get(*json, "files")))
-        result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "does not name the files of a checkpoint");
-    return result;
+        return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "is missing from the checkpoint");
+    TRY(json_read(path, STATE_BYTES_MAX, ERR_VERIFY, json, err));
+    TRY(state_take(path, *json, state, err));
+    if (!are_names(json_object_get(*json, "files")))
+        return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "does not name the files of a checkpoint");
+    return 0;
 }
 
 int checkpoint_verify(const char *directory, struct checkpoint_state *state, json_t **identity, struct error *err)

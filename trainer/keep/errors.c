@@ -3,13 +3,9 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/scoped.h"
-#include "base/str.h"
 #include "trainer/keep/safetensors.h"
 
 #define WORKER    "worker_error"
@@ -49,21 +45,17 @@ int errors_write(const char *directory, const struct checkpoint_errors *e, json_
     SCOPED(mem_free_at) float *mean = mem_clear(e->count, sizeof *mean), *one = mem_array(e->count, sizeof *one);
     SCOPED(mem_free_at) float *server = mem_array(e->count, sizeof *server);
     SCOPED(mem_free_at) char *folder = path_join(directory, ERRORS_NAME);
-    int result = path_make_directory(folder, err);
-    for (uint32_t r = 0; result == 0 && r < e->size; r++) {
-        result = e->read(e->context, r, one, server + e->part[r], err);
+    TRY(path_make_directory(folder, err));
+    for (uint32_t r = 0; r < e->size; r++) {
+        TRY(e->read(e->context, r, one, server + e->part[r], err));
         for (size_t i = 0; i < e->count; i++)
             mean[i] += one[i];
         name_of(name, r, e->size);
-        if (result == 0)
-            result = write_file(directory, name, one, e->count, server + e->part[r], e->part[r + 1] - e->part[r],
-                                hashes, err);
+        TRY(write_file(directory, name, one, e->count, server + e->part[r], e->part[r + 1] - e->part[r], hashes, err));
     }
     for (size_t i = 0; i < e->count; i++)
         mean[i] /= (float)e->size;
-    if (result == 0)
-        result = write_file(directory, mean_name, mean, e->whole, server, e->whole, hashes, err);
-    return result;
+    return write_file(directory, mean_name, mean, e->whole, server, e->whole, hashes, err);
 }
 
 static bool is_there(const char *directory, const char *name)
@@ -98,15 +90,11 @@ static int take(const struct safetensors *file, const char *path, const char *na
 static int read_file(const char *directory, const char *name, float *worker, size_t count, float *server, size_t part,
                      struct error *err)
 {
-    struct safetensors file = {0};
+    SCOPED(safetensors_close) struct safetensors file = {0};
     SCOPED(mem_free_at) char *path = path_join(directory, name);
-    int result = safetensors_open(&file, path, err);
-    if (result == 0)
-        result = take(&file, path, WORKER, worker, count, err);
-    if (result == 0)
-        result = take(&file, path, SERVER, server, part, err);
-    safetensors_close(&file);
-    return result;
+    TRY(safetensors_open(&file, path, err));
+    TRY(take(&file, path, WORKER, worker, count, err));
+    return take(&file, path, SERVER, server, part, err);
 }
 
 int errors_read(const char *directory, uint32_t rank, uint32_t size, size_t count, float *worker, size_t part,

@@ -10,10 +10,8 @@
 
 #include "base/error.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #define ERRORS_NAME "errors"
 

@@ -3,13 +3,9 @@
 #include <assert.h>
 #include <endian.h>
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/mem.h"
-#include "base/scoped.h"
 #include "base/tfrecord.h"
 #include "trainer/keep/metrics.h"
 
@@ -20,8 +16,6 @@ enum { EVENT_TIME = 1, EVENT_STEP = 2, EVENT_VERSION = 3, EVENT_SUMMARY = 5 };
 enum { SUMMARY_VALUE = 1, VALUE_NAME = 1, VALUE_FLOAT = 2 };
 
 #define KEY(field, wire) ((char)((field) << 3 | (wire)))
-
-/* ---- a message ---- */
 
 static void add_varint(struct buf *out, uint64_t number)
 {
@@ -127,8 +121,6 @@ int events_write_norms(struct events *events, uint64_t step, const struct params
             add_scalar(&summary, prefixes[i], params->items[tensor].name, norms[3 * tensor + i]);
     return write_event(events, step, EVENT_SUMMARY, buf_str(&summary), err);
 }
-
-/* ---- opening ---- */
 
 /* Parses the step and the kind of a message made by write_event. */
 static bool read_event(struct str message, uint64_t *step, char *key)

@@ -8,12 +8,8 @@
  *                                                        and "norms/update/" */
 #pragma once
 
-#include "base/error.h"
 #include "base/file.h"
 #include "trainer/model/params.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 /* TensorBoard looks for "tfevents" in names; it does not read the host and time that others append. */
 #define EVENTS_NAME "events.out.tfevents.dstrain"

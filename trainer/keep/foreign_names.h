@@ -3,9 +3,6 @@
 
 #include "trainer/model/architecture.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #define FOREIGN_NAME_BYTES 256 /* room for a translated name; a longer one is none of ours */
 
 struct foreign {

@@ -1,7 +1,6 @@
 #include "trainer/keep/head_choice.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"

@@ -3,10 +3,6 @@
 #pragma once
 
 #include "trainer/keep/names.h"
-#include "trainer/model/params.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 /* Zeroed: the head is kept as it is, if there is one of the model's shape. */
 struct head_choice {

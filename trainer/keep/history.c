@@ -2,15 +2,11 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "trainer/keep/metrics.h"
-#include "trainer/data/metric.h"
 #include "trainer/keep/spikes.h"
 
 #include <assert.h>
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 
 static const char *const kept[] = {"loss",         "loss_mean", "learning_rate", "grad_norm", "sequences_per_second",
                                    "seconds",      "samples",   "tokens",        "epoch",     "skipped",

@@ -3,10 +3,8 @@
 
 #include "base/error.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #define HISTORY_KEYS      40u /* at most this many keys are kept: the first ones in the file that the report uses */
 #define HISTORY_KEY_BYTES 48u

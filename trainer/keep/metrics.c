@@ -2,15 +2,10 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/json.h"
-
-/* ---- opening ---- */
 
 void metrics_best_add(struct metrics_best *best, uint64_t step, double loss)
 {
@@ -29,7 +24,7 @@ void metrics_best_add(struct metrics_best *best, uint64_t step, double loss)
 static bool keeps(struct str line, uint64_t step, struct metrics_past *past)
 {
     json_error_t why;
-    json_t *json = json_parse(line, METRICS_LINE_BYTES_MAX, &why);
+    json_auto_t *json = json_parse(line, METRICS_LINE_BYTES_MAX, &why);
     const json_t *number = json_object_get(json, "step"), *loss = json_object_get(json, "loss");
     const uint64_t at =
         json_is_integer(number) && json_integer_value(number) >= 0 ? (uint64_t)json_integer_value(number) : UINT64_MAX;
@@ -40,7 +35,6 @@ static bool keeps(struct str line, uint64_t step, struct metrics_past *past)
         if (at == past->kept_step)
             past->kept_loss = past->best.last;
     }
-    json_decref(json);
     return kept;
 }
 
@@ -75,7 +69,7 @@ static int open_lines(struct metrics *metrics, const char *path, uint64_t step, 
 int metrics_open(struct metrics *metrics, const char *directory, uint64_t step, struct metrics_past *past,
                  struct error *err)
 {
-    char *path = path_join(directory, METRICS_NAME);
+    SCOPED(mem_free_at) char *path = path_join(directory, METRICS_NAME);
     *metrics = METRICS_CLOSED;
     *past = (struct metrics_past){.kept_step = past->kept_step, .kept_loss = HUGE_VAL, .best = METRICS_BEST_NONE};
     int result = open_lines(metrics, path, step, past, err);
@@ -83,11 +77,8 @@ int metrics_open(struct metrics *metrics, const char *directory, uint64_t step, 
         result = events_open(&metrics->events, directory, step, past->evaluated, err);
     if (result < 0)
         metrics_close(metrics);
-    mem_free(path);
     return result;
 }
-
-/* ---- a line ---- */
 
 static void add_real(struct buf *line, const char *key, double value, const char *format)
 {

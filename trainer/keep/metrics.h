@@ -3,15 +3,8 @@
  * off the lines after its checkpoint, so every step is there once. */
 #pragma once
 
-#include "base/error.h"
-#include "base/file.h"
 #include "trainer/keep/events.h"
 #include "trainer/data/metric.h"
-
-#include <jansson.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #define METRICS_NAME           "metrics.jsonl"
 #define METRICS_LINE_BYTES_MAX (64u << 10) /* for readers; lines of ours take about 1 % of it */

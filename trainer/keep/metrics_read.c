@@ -8,7 +8,7 @@
 static void take_line(struct str text, uint64_t step_max, json_t *facts, int *found)
 {
     json_error_t why;
-    json_t *line = json_parse(text, METRICS_LINE_BYTES_MAX, &why);
+    json_auto_t *line = json_parse(text, METRICS_LINE_BYTES_MAX, &why);
     const bool valid = json_object_get(line, "split") != NULL;
     const json_t *step = json_object_get(line, "step");
     const bool numbered = json_is_integer(step) && json_integer_value(step) >= 0; /* else it is no line of ours */
@@ -16,7 +16,6 @@ static void take_line(struct str text, uint64_t step_max, json_t *facts, int *fo
         json_object_set(facts, valid ? "valid" : "train", line);
         *found |= 1 << valid;
     }
-    json_decref(line);
 }
 
 void metrics_last(const char *directory, uint64_t step_max, json_t *facts)

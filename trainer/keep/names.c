@@ -2,14 +2,11 @@
 #include "trainer/keep/names.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/parallel.h"
-#include "base/scoped.h"
 #include "trainer/keep/foreign_names.h"
 
 #define DECODER_BIAS   "cls.predictions.bias"
@@ -475,14 +472,12 @@ int names_read_own(const struct safetensors *file, const char *path, const char 
     SCOPED(arena_release) struct arena names = {0};
     SCOPED(mem_free_at) struct tensor *tensors = mem_array(params->count, sizeof *tensors);
     const size_t count = names_tensors(params, prefix, flat, &names, tensors);
-    int result = 0;
-    for (size_t i = 0; i < count && result == 0; i++) {
+    for (size_t i = 0; i < count; i++) {
         const struct tensor *ours = &tensors[i], *tensor = safetensors_find(file, ours->name);
         if (!tensor || tensor->type != TENSOR_F32 || !same_shape(tensor, ours))
-            result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "has no tensor %.100s of the model's shape",
-                             ours->name);
-        else
-            tensor_to_f32(tensor, flat + ((const float *)ours->data - flat));
+            return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "has no tensor %.100s of the model's shape",
+                           ours->name);
+        tensor_to_f32(tensor, flat + ((const float *)ours->data - flat));
     }
-    return result;
+    return 0;
 }

@@ -2,12 +2,8 @@
  * padding and tied copies. Published files are read under older names and those of other programs too. */
 #pragma once
 
-#include "base/error.h"
-#include "base/str.h"
 #include "trainer/keep/safetensors.h"
 #include "trainer/model/params.h"
-
-#include <stdint.h>
 
 /* Writes to `out`, which has room for params->count, views of the F32 tensors of a checkpoint, in the table's order and
  * with `prefix` before each name ("" for weights): one for each parameter, or for several that are one in the layout.

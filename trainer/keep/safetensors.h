@@ -18,12 +18,8 @@
 #pragma once
 
 #include "base/arena.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "trainer/keep/tensor.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 #define SAFETENSORS_HEADER_BYTES_MAX (16u << 20) /* about 150,000 tensors; the format allows 100 MB */
 #define SAFETENSORS_INDEX_END        ".safetensors.index.json"

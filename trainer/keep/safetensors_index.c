@@ -4,7 +4,6 @@
 #include "trainer/keep/safetensors_index.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/json.h"
@@ -241,7 +240,7 @@ char *safetensors_locate(const char *directory, const char *name)
 
 static int hash_parts(const struct index *index, uint64_t *hash, struct error *err)
 {
-    uint64_t *hashes = mem_array(index->count, sizeof *hashes);
+    SCOPED(mem_free_at) uint64_t *hashes = mem_array(index->count, sizeof *hashes);
     int result = 0;
     for (size_t i = 0; i < index->count && result == 0; i++) {
         char *path = path_join(index->directory, index->parts[i]);
@@ -250,7 +249,6 @@ static int hash_parts(const struct index *index, uint64_t *hash, struct error *e
     }
     if (result == 0)
         *hash = hash64(hashes, index->count * sizeof *hashes);
-    mem_free(hashes);
     return result;
 }
 

@@ -3,8 +3,6 @@
 
 #include "trainer/keep/safetensors.h"
 
-#include <stdbool.h>
-
 bool safetensors_is_index(const char *path);
 /* Opens all parts of the index into a zeroed *file, which the caller closes, on error too. */
 int safetensors_open_parts(struct safetensors *file, const char *path, struct error *err);

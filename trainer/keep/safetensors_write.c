@@ -1,14 +1,10 @@
 #include "trainer/keep/safetensors.h"
 
 #include <assert.h>
-#include <jansson.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/scoped.h"
-#include "base/str.h"
 #include "base/json.h"
 
 /* The reference writer's order: wider types first, then names. */
@@ -53,10 +49,8 @@ static int put_tensor(struct file *file, struct hash *hash, const struct tensor 
     if (!source)
         return put(file, hash, tensor->data, tensor->bytes, err);
     SCOPED(mem_free_at) void *data = mem_alloc(tensor->bytes);
-    int result = source->read(source->context, i, data, err);
-    if (result == 0)
-        result = put(file, hash, data, tensor->bytes, err);
-    return result;
+    TRY(source->read(source->context, i, data, err));
+    return put(file, hash, data, tensor->bytes, err);
 }
 
 int safetensors_write(const char *path, const struct tensor *tensors, size_t count, uint64_t *hash, struct error *err)

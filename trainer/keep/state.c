@@ -2,10 +2,9 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/hash.h"
-#include "base/str.h"
+#include "base/mem.h"
 #include "base/json.h"
 
 #define STATE_VERSION 1
@@ -18,10 +17,9 @@ bool state_is_step_name(const char *name)
 /* XXH3 of the object as compact text: the hash by which state.json protects itself. */
 static void state_hash(const json_t *state, char out[17])
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     json_add_text(state, JSON_COMPACT, &text);
     hash_text(hash64(text.data, text.size), out);
-    buf_release(&text);
 }
 
 json_t *state_json(const struct checkpoint_state *state, json_t *hashes, const json_t *identity)

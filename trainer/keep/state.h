@@ -2,13 +2,8 @@
  * file, and its own hash. This writes and reads it. Also the names in a run's directory. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/optim/freeze.h"
 #include "trainer/optim/scaler.h"
-
-#include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #define STATE_NAME       "state.json"
 #define STATE_BYTES_MAX  (1u << 20)

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 
 static const struct {
@@ -68,13 +68,12 @@ bool tensor_is_finite(const struct tensor *tensor)
 
 char *tensor_shape_text(const struct tensor *tensor, char *out, size_t out_size)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     buf_add_byte(&text, '[');
     for (uint32_t i = 0; i < tensor->rank; i++)
         buf_addf(&text, "%s%" PRIu64, i > 0 ? ", " : "", tensor->shape[i]);
     buf_add_byte(&text, ']');
     snprintf(out, out_size, "%s", buf_text(&text));
-    buf_release(&text);
     return out;
 }
 

@@ -2,7 +2,6 @@
 #include "trainer/keep/tokenizer_write.h"
 
 #include <assert.h>
-#include <jansson.h>
 
 #include "base/json.h"
 

@@ -6,9 +6,6 @@
 #include "base/error.h"
 #include "base/str.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #define TOKENIZER_FILES 7
 /* The bytes of the files; of an empty one there is no file. */
 struct tokenizer_files {

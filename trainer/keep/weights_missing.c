@@ -1,11 +1,7 @@
 #include "trainer/keep/weights_missing.h"
 
-#include <string.h>
-
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "base/scoped.h"
 #include "trainer/keep/checkpoint.h"
 
 int weights_hint_conversion(const char *source, const char *out, struct error *err)

@@ -7,11 +7,6 @@
 #include "base/error.h"
 #include "trainer/backend/ops.h"
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #define ARCHITECTURES(ROW)                                                                                             \
     ROW(ARCHITECTURE_BERT, architecture_bert)     /* norms after each sum: Devlin et al. 2019 */                       \
     ROW(ARCHITECTURE_PRE, architecture_pre)       /* norms before each branch and after the last layer: DeepSpeed */   \
@@ -29,8 +24,6 @@ enum architecture_kind { ARCHITECTURES(ARCHITECTURE_NUMBER) ARCHITECTURE_KINDS }
     ROW(layout_modern)       /* transformers' ModernBert */
 
 struct model_config;
-
-/* ---- layouts ---- */
 
 enum config_kind {
     CONFIG_COUNT,  /* int32_t */
@@ -93,8 +86,6 @@ bool name_replace(char *name, size_t size, const char *from, const char *to, boo
 int32_t layout_name(const struct layout *layout, uint32_t heads, const char *ours, char *out, size_t size);
 /* The reverse. Returns how many of ours, of which *out is the first; 0: the name is none that only this layout has. */
 int32_t layout_ours(const struct layout *layout, const char *theirs, char *out, size_t size);
-
-/* ---- architectures ---- */
 
 /* Tensors that some models lack. */
 enum optional {

@@ -1,5 +1,4 @@
 /* BERT in its three orders of norms, and the layouts of files that hold such models. */
-#include "trainer/data/heads.h"
 #include "trainer/model/params.h"
 
 /* transformers' names of the two formulas. */

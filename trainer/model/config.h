@@ -1,11 +1,7 @@
 /* Reads a model's shape from the name of a size or from a Hugging Face config.json, and writes a config.json. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/model/params.h"
-
-#include <jansson.h>
-#include <stdint.h>
 
 #define CONFIG_NAME      "config.json"
 #define CONFIG_BYTES_MAX (16u << 20) /* of a config.json, or of a --config file */

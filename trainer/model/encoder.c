@@ -13,7 +13,6 @@
  * in the same order: they differ in what a branch is added to and in which norm is used. A sum overwrites its
  * branch. */
 #include "trainer/model/parts.h"
-#include "trainer/model/tensors.h"
 
 /* The rows of a depth's output: at the last depth only those that heads read. */
 static const struct batch *depth_rows(const struct model *model, const struct batch *batch, int32_t depth)

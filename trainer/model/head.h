@@ -3,13 +3,7 @@
  * of HEADS (trainer/data/heads.h) and a file in heads/. */
 #pragma once
 
-#include "trainer/data/batch.h"
-#include "trainer/data/heads.h"
 #include "trainer/model/tensors.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* The rows of the last layer that a head reads. The gradient of the other rows is zero, so the last layer is computed
  * only for the union of its heads' rows (struct batch's read). */

@@ -1,5 +1,4 @@
 /* The table of heads, and what follows from its rows. */
-#include "trainer/model/head.h"
 
 #include "trainer/model/parts.h"
 

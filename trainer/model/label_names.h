@@ -4,8 +4,6 @@
 
 #include "trainer/model/params.h"
 
-#include <stddef.h>
-
 /* The list of these names [count], each cut to LABEL_NAME_SIZE - 1 bytes; an absent one may be NULL or empty. NULL if
  * all are. */
 const char *const *label_names(const char *const *names, size_t count);

@@ -13,8 +13,6 @@
 #include "base/random.h"
 #include "base/same_math.h"
 
-#include <math.h>
-
 double layer_drop_theta(const struct layer_drop *drop, uint32_t step)
 {
     const double t = fmax(0, (double)step - (drop->compat ? 2 : 1));

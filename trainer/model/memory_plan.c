@@ -1,7 +1,6 @@
 /* Every buffer of a model, listed once: its name, size and place. The same walk counts bytes and hands out memory. */
 #include "trainer/model/parts.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -5,9 +5,6 @@
 #include "base/mem.h"
 #include "base/same_math.h"
 
-#include <assert.h>
-#include <string.h>
-
 static void set_sizes(struct model *model, const struct model_config *config, const struct ops *ops,
                       const struct model_budget *budget)
 {

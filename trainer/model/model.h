@@ -10,13 +10,7 @@
  * micro-batches changes nothing but rounding (Law 4). All memory is planned and taken by model_open. */
 #pragma once
 
-#include "trainer/data/batch.h"
 #include "trainer/model/params.h"
-#include "trainer/backend/ops.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* The largest batch of any call. */
 struct model_budget {

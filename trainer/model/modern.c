@@ -1,10 +1,8 @@
 /* ModernBERT (Warner et al. 2024), as transformers' ModernBertForMaskedLM computes it: norms before the branches, but
  * none before the first; rotary positions; gated units; windows in some layers; biases where flags ask for them. */
-#include "trainer/data/heads.h"
 #include "trainer/model/params.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #define EVERY_DEFAULT 3 /* each third layer is global, from the first on */
@@ -55,8 +53,6 @@ int modern_config_named(const char *name, struct model_config *config)
     }
     return -1;
 }
-
-/* ---- config.json ---- */
 
 static const struct config_choice activations[] = {
     {"gelu", GELU_ERF}, {"gelu_pytorch_tanh", GELU_TANH}, {"gelu_new", GELU_TANH}, {"silu", SILU}, {NULL, 0},

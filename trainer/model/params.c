@@ -8,9 +8,7 @@
 #include "base/same_math.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #define ALIGN 16 /* elements: 64 bytes of float */
 

@@ -9,13 +9,7 @@
  * published model has no piece, lie before the padding and stay as they were read: no chunk covers them. */
 #pragma once
 
-#include "base/error.h"
-#include "trainer/backend/ops.h"
 #include "trainer/model/architecture.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* The initial values of matrices. In config.json: initializer "normal" or "truncated_normal". */
 enum initializer {

@@ -4,9 +4,6 @@
 
 #include "trainer/model/params.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* A size below is a number, or one of the model's; OF_UP is the columns of the first product of the feed-forward part,
  * OF_LABELS the labels that config.json names. */
 enum {

@@ -1,7 +1,5 @@
 #include "trainer/optim/freeze.h"
 
-#include <math.h>
-
 bool freeze_looks(const struct optimizer *optimizer, const struct freeze_state *freeze, uint64_t update)
 {
     const uint64_t distance = (uint64_t)llround(1 / (1 - optimizer->beta2));

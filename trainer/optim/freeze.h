@@ -6,9 +6,6 @@
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct freeze_state {
     uint64_t update; /* the last update that changed v; 0: v is not frozen */
     double norm;     /* |v|_1 at the last check, as float; 0: none yet */

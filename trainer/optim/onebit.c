@@ -1,8 +1,6 @@
 #include "trainer/optim/onebit.h"
 
 #include <assert.h>
-#include <math.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/parallel.h"

@@ -19,10 +19,6 @@
 
 #include "trainer/model/params.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* Elements that share a scale. */
 struct onebit_unit {
     size_t from, to; /* compact, whole bytes */

@@ -3,13 +3,83 @@
 #include "trainer/optim/optimizer.h"
 
 #include <assert.h>
-#include <math.h>
-#include <string.h>
 #include <strings.h>
 
 #include "base/mem.h"
 #include "base/same_math.h"
-#include "trainer/optim/muon.h"
+
+/* Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon/), for hidden matrices; formulas as in
+ * torch/optim/_muon.py. With g the clipped gradient of a matrix P [A, B]
+ *
+ *     m = mu m + (1 - mu) g;  u = mu m + (1 - mu) g with Nesterov, else m
+ *     X = u / max(|u|, 1e-7), then five times  S = X X^T;  X = 3.4445 X + (-4.7750 S + 2.0315 S^2) X
+ *     P = (1 - rate decay) P - rate adjust X
+ *
+ * with X^T for X where A > B. Five steps bring singular values into about [0.7, 1.2]: X has the directions of u, all
+ * with nearly the same length. adjust is sqrt(max(1, A / B)) ("original"), or 0.2 sqrt(max(A, B)) ("match_rms_adamw",
+ * Liu et al. 2025, Muon is scalable for LLM training), with which an entry moves as far as under AdamW, so that one
+ * rate serves all.
+ *
+ * X is in storage: bf16 under bf16, as it always is in torch, but float under fp32 and fp16 under fp16. Sums are
+ * floats; each product and each combination is rounded. Products are the linear layers'; S and its square are
+ * symmetric, so either side of a product may be transposed. */
+#define STEPS   5
+#define EPSILON 1e-7
+#define ALIGN   64 /* numbers */
+
+static size_t padded(int64_t numbers)
+{
+    return ((size_t)numbers + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+/* Memory of X and the next X; of S, and of its square, which becomes the polynomial's other factor. */
+static size_t numbers(int64_t rows, int64_t columns)
+{
+    const int64_t narrow = rows < columns ? rows : columns;
+    return 2 * padded(rows * columns) + 2 * padded(narrow * narrow);
+}
+
+static char *take(char **memory, const struct ops *ops, int64_t count)
+{
+    char *taken = *memory;
+    *memory += padded(count) * ops->storage_size;
+    return taken;
+}
+
+static void step(const struct ops *ops, void *next, const void *x, void *s, void *square, int32_t narrow, int32_t wide)
+{
+    const struct rows rows = {narrow, narrow};
+    const size_t narrow_count = (size_t)narrow * (size_t)narrow, count = (size_t)narrow * (size_t)wide;
+    CALL(ops, linear, .y = s, .x = x, .w = x, .rows = rows, .out = narrow, .in = wide);
+    CALL(ops, linear, .y = square, .x = s, .w = s, .rows = rows, .out = narrow, .in = narrow);
+    CALL(ops, combine, .y = square, .x = s, .count = narrow_count, .a = -4.7750, .b = 2.0315);
+    CALL(ops, linear_backward_input, .dx = next, .dy = square, .w = x, .rows = rows, .out = narrow, .in = wide);
+    CALL(ops, combine, .y = next, .x = x, .count = count, .a = 3.4445, .b = 1);
+}
+
+static void update(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,
+                   const struct update_work *work, const struct update *update, const struct update_matrix *matrix)
+{
+    const int32_t rows = matrix->rows, columns = matrix->columns;
+    const int32_t narrow = rows < columns ? rows : columns, wide = rows < columns ? columns : rows;
+    const double adjust = optimizer->match_rms ? 0.2 * sqrt(wide) : sqrt(fmax(1, (double)rows / columns));
+    const struct momentum_args momentum = {memory, work, matrix, optimizer->momentum, optimizer->nesterov};
+    char *lent = work->lent;
+    char *x = take(&lent, ops, (int64_t)narrow * wide), *next = take(&lent, ops, (int64_t)narrow * wide);
+    char *s = take(&lent, ops, (int64_t)narrow * narrow), *square = lent;
+    ops->momentum(ops->device, &momentum);
+    CALL(ops, direction, .momentum = momentum, .x = x, .epsilon = EPSILON);
+    for (int i = 0; i < STEPS; i++) {
+        char *before = x;
+        step(ops, next, before, s, square, narrow, wide);
+        x = next;
+        next = before;
+    }
+    CALL(ops, shift, .memory = memory, .work = work, .matrix = matrix, .x = x,
+         .keep = 1 - update->rate * optimizer->weight_decay, .scale = update->rate * adjust);
+}
+
+static const struct matrix_method muon = {numbers, update};
 
 /* clang-format off */
 #define COMMON .beta1 = 0.9, .beta2 = 0.999, .decoupled = true, .gradient_average = true
@@ -94,8 +164,6 @@ const struct optimizer_type *optimizer_type(const char *name)
     return type;
 }
 
-/* ---- what an update works with ---- */
-
 static bool lends(enum optimizer_kind kind, const struct param *param)
 {
     return optimizer_kinds[kind].matrices && param->hidden;
@@ -168,8 +236,6 @@ void optimizer_work_release(struct update_work *work, const struct ops *ops)
     mem_free(work->matrices);
     *work = (struct update_work){0};
 }
-
-/* ---- one update ---- */
 
 /* The weight of the old average in one whose bias is corrected. */
 static double debiased(double beta, double updates)

@@ -14,7 +14,7 @@
  *              r = M / (sqrt(V) + eps) + decay p;  c = h / (sqrt(V) + eps) + decay p
  *              p -= rate (b1 |p|/|r| r + b3 |p|/|c| c), a quotient being 1 where a norm is 0
  *              Zheng et al. 2020. Clipping changes it through eps only, since h has length 1.
- *     muon     hidden matrices by muon.h; the rest by adam, with the rate times other_rate
+ *     muon     hidden matrices as optimizer.c says; the rest by adam, with the rate times other_rate
  *     onebit   adam without bias correction; after freeze_step updates v stays, and onebit.h takes over
  *     stableadamw   with betas b = B (1 - B^(t-1)) / (1 - B^t) in place of both B, which corrects the bias of m and v
  *              p -= s (m / (sqrt(v) + eps) + decay / peak p);  s = rate / max(1, rms), rms^2 the tensor's mean of
@@ -27,7 +27,6 @@
 #pragma once
 
 #include "trainer/model/params.h"
-#include "trainer/backend/ops.h"
 #include "trainer/optim/json_field.h"
 
 struct optimizer {

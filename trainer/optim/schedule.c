@@ -97,8 +97,6 @@ void schedule_defaults(struct schedule *schedule, enum schedule_kind kind)
     }
 }
 
-/* ---- families ---- */
-
 static double positive(double value)
 {
     return value > 0 ? value : 0;
@@ -232,8 +230,6 @@ static double polynomial(const struct schedule *s, double updates)
         return s->minimum;
     return (s->rate - s->minimum) * same_pow(1 - (updates - s->warmup) / (s->total - s->warmup), s->power) + s->minimum;
 }
-
-/* ---- all ---- */
 
 double schedule_rate(const struct schedule *schedule, uint64_t update)
 {

@@ -2,13 +2,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/launcher.h"
 #include "base/mem.h"
 #include "trainer/device/backend.h"
-
-/* ---- one process ---- */
 
 static int probe_gpu(struct comm_backend *backend, const struct settings *settings, struct error *err)
 {
@@ -59,8 +56,6 @@ int comm_backend_find(struct comm_backend *backend, const struct settings *setti
         comm_kind_text(COMM_NCCL, backend->why);
     return 0;
 }
-
-/* ---- all processes ---- */
 
 /* What a process tells all others about itself and its GPU. */
 struct card {

@@ -2,7 +2,6 @@
  * sends from GPU to GPU, with one GPU per process. All others send host memory, so --device cuda copies first. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/comm/comm.h"
 #include "trainer/comm/rendezvous.h"
 #include "trainer/cuda/cuda.h"

@@ -3,11 +3,7 @@
  * anything. A decision is a few small integers, so that one process can decide for all. */
 #pragma once
 
-#include "base/error.h"
 #include "base/opts.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 /* The command's options; steps are the run's, counted from 1, and 0 is before the first one. */
 struct rules {

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 
@@ -38,8 +37,6 @@ void divide_by_weight(uint64_t units, const uint64_t *weights, uint32_t ranks, u
     assert(borders[ranks] == units);
     mem_free(rest);
 }
-
-/* ---- --share auto ---- */
 
 void speed_note(struct speed *speed, double seconds, int64_t samples)
 {
@@ -98,7 +95,7 @@ static void give_each_one(uint64_t *borders, uint32_t ranks)
 
 bool divide_by_speed(uint64_t units, const double *seconds, uint32_t ranks, uint64_t *borders)
 {
-    uint64_t *weights = mem_array(ranks, sizeof *weights), *cut = mem_array(ranks + 1, sizeof *cut);
+    SCOPED(mem_free_at) uint64_t *weights = mem_array(ranks, sizeof *weights), *cut = mem_array(ranks + 1, sizeof *cut);
     double fastest = HUGE_VAL;
     assert(units >= ranks && borders[ranks] == units);
     for (uint32_t r = 0; r < ranks; r++)
@@ -113,7 +110,5 @@ bool divide_by_speed(uint64_t units, const double *seconds, uint32_t ranks, uint
     }
     if (gains)
         memcpy(borders, cut, (ranks + 1) * sizeof *cut);
-    mem_free(weights);
-    mem_free(cut);
     return gains;
 }

@@ -11,25 +11,13 @@
  *     zero2        the same, and other gradients are not kept (zero2.h)
  *     onebit       all_reduce until second moments are frozen, then one bit per parameter (onebit_exchange.h)
  *
- * A way is a struct exchange_kind (exchange_kinds.h) in a file of its own. Gradients belong to the model, except with
- * zero2, which owns those of its slices; moments belong to the caller, except with zero1 and zero2. "Collective": all
- * processes call it in the same order. On errors (of comm) gradients are undefined, and the process can only leave. One
- * thread. */
+ * Gradients belong to the model, except with zero2, which owns those of its slices; moments belong to the caller,
+ * except with zero1 and zero2. "Collective": all processes call it in the same order. On errors (of comm) gradients are
+ * undefined, and the process can only leave. One thread. */
 #pragma once
 
-#include "base/error.h"
-#include "trainer/comm/comm.h"
-#include "trainer/comm/rendezvous.h"
 #include "trainer/parallel/zero2.h"
-#include "trainer/keep/checkpoint.h"
-#include "trainer/model/model.h"
-#include "trainer/optim/freeze.h"
-#include "trainer/optim/optimizer.h"
-#include "trainer/parallel/partition.h"
 #include "trainer/recipe/recipe.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 /* What decides the way and its memory; all of it outlives the exchange. */
 struct exchange_options {

@@ -3,7 +3,6 @@
 #include "trainer/parallel/gradient_sum.h"
 
 #include <assert.h>
-#include <math.h>
 
 #include "base/mem.h"
 #include "base/parallel.h"

@@ -20,14 +20,10 @@
  * With `wire` COMM_BF16 every process rounds its gradients once, and the sums are rounded once. One thread calls. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/comm/comm.h"
 #include "trainer/comm/rendezvous.h"
 #include "trainer/model/model.h"
 #include "trainer/parallel/partition.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 #define FIXED_LIMIT 0x1p61 /* limit of fixed_add times the number of parts; sums over all parts stay below 2^62 */
 

@@ -9,7 +9,6 @@
 #include "trainer/parallel/onebit_exchange.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/mem.h"
 

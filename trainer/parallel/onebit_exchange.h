@@ -7,7 +7,6 @@
  * what is exchanged goes through the host's memory. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/comm/comm.h"
 #include "trainer/keep/errors.h"
 #include "trainer/optim/onebit.h"

@@ -69,8 +69,6 @@ void buckets_say_times(const struct bucket_times *buckets, size_t count)
                 buckets[i].waited);
 }
 
-/* ---- the partition of every bucket ---- */
-
 /* The chunk of a bucket that begins nearest to `element`; chunk_to if the bucket's end is nearest. */
 static size_t nearest(const struct params *params, const struct bucket *bucket, size_t element)
 {

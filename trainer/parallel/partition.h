@@ -14,12 +14,7 @@
  * A slice may be empty. Pure: all processes compute the same slices. */
 #pragma once
 
-#include "trainer/backend/ops_args.h"
 #include "trainer/model/params.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define BUCKET_BYTES_MAX ((size_t)32 << 20) /* of float gradients: 2^23 elements */
 

@@ -2,16 +2,12 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
-#include "base/scoped.h"
-#include "base/str.h"
 #include "trainer/parallel/processes.h"
 #include "trainer/parallel/run_key.h"
 #include "trainer/parallel/division.h"
@@ -352,16 +348,13 @@ static int gather_sized(struct process_group *processes, struct str text, const 
 
 int process_group_gather_texts(struct process_group *processes, struct str text, struct buf *all, struct error *err)
 {
-    int64_t *sizes = mem_clear(processes->size, sizeof *sizes);
+    SCOPED(mem_free_at) int64_t *sizes = mem_clear(processes->size, sizeof *sizes);
     sizes[processes->rank] = (int64_t)text.size + 1;
-    int result = process_group_all_reduce_counts(processes, sizes, processes->size, err);
-    for (uint32_t r = 0; result == 0 && r < processes->size; r++)
+    TRY(process_group_all_reduce_counts(processes, sizes, processes->size, err));
+    for (uint32_t r = 0; r < processes->size; r++)
         if (sizes[r] < 1 || sizes[r] > TEXT_BYTES_MAX)
-            result = fail(err, ERR_PEER, "rank %" PRIu32 " announces a text of %" PRId64 " bytes", r, sizes[r]);
-    if (result == 0)
-        result = gather_sized(processes, text, sizes, all, err);
-    mem_free(sizes);
-    return result;
+            return fail(err, ERR_PEER, "rank %" PRIu32 " announces a text of %" PRId64 " bytes", r, sizes[r]);
+    return gather_sized(processes, text, sizes, all, err);
 }
 
 /* The first rank that has the most common hash: if one replica is damaged, it is the one that differs. */
@@ -383,7 +376,7 @@ static uint32_t commonest(const int64_t *hashes, uint32_t size)
 int process_group_check_same(struct process_group *processes, uint64_t hash, const char *what, struct error *err)
 {
     SCOPED(buf_release) struct buf others = {0};
-    int64_t *hashes = mem_clear(processes->size, sizeof *hashes);
+    SCOPED(mem_free_at) int64_t *hashes = mem_clear(processes->size, sizeof *hashes);
     memcpy(&hashes[processes->rank], &hash, sizeof hash);
     int result = run(processes, COMM_SUM_OF(COMM_INT64, hashes, processes->size), err);
     const uint32_t most = commonest(hashes, processes->size);
@@ -393,7 +386,6 @@ int process_group_check_same(struct process_group *processes, uint64_t hash, con
     if (others.size > 0)
         result = fail(err, ERR_NUMERIC, "the %s of rank %s differ from those of rank %" PRIu32, what, buf_text(&others),
                       most);
-    mem_free(hashes);
     return result;
 }
 

@@ -10,19 +10,11 @@
  * has how). Calls marked "collective" must be made by all processes in the same order. */
 #pragma once
 
-#include "base/error.h"
 #include "base/launcher.h"
-#include "base/str.h"
 #include "trainer/parallel/comm_backend.h"
-#include "trainer/comm/comm.h"
-#include "trainer/comm/rendezvous.h"
-#include "trainer/recipe/settings.h"
 #include "trainer/parallel/decision.h"
 
 #include <pthread.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* What all processes know before a step. */
 #define CONTROL_COUNTS 8

@@ -6,10 +6,8 @@
 #include "trainer/parallel/run_key.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 bool processes_supported(const char *verb, const struct settings *settings)
 {

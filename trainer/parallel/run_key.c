@@ -4,8 +4,6 @@
 #include "trainer/comm/listen.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define VARIABLE "DS_KEY"
 #define MAKE     "export " VARIABLE "=$(openssl rand -hex 32)"

@@ -1,7 +1,6 @@
 #include "trainer/parallel/word_rows.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/parallel.h"

@@ -12,11 +12,7 @@
 #pragma once
 
 #include "trainer/comm/comm.h"
-#include "trainer/data/batch.h"
 #include "trainer/model/params.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 struct word_rows;
 

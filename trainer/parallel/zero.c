@@ -1,7 +1,6 @@
 #include "trainer/parallel/zero.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/mem.h"
 

@@ -11,14 +11,10 @@
  * is then complete in every process. Collective calls are made by all processes in the same order. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/comm/comm.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/model/model.h"
-#include "trainer/optim/optimizer.h"
 #include "trainer/parallel/partition.h"
-
-#include <stdint.h>
 
 struct zero;
 

@@ -1,8 +1,6 @@
 #include "trainer/parallel/zero2.h"
 
 #include <assert.h>
-#include <math.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/parallel.h"
@@ -337,7 +335,7 @@ static void close_group(struct zero2 *zero2, struct gradient_group *group)
 static void observe_rows(const struct zero2 *zero2, const float *rows, size_t from, size_t to)
 {
     const struct params *params = zero2->options.params;
-    float *values = mem_array(PARAM_CHUNK, sizeof *values);
+    SCOPED(mem_free_at) float *values = mem_array(PARAM_CHUNK, sizeof *values);
     for (size_t c = 0; c < params->chunk_count && params->chunks[c].offset < to * zero2->hidden; c++) {
         const size_t offset = params->chunks[c].offset, chunk_end = offset + (size_t)params->chunks[c].count;
         const size_t first = offset > from * zero2->hidden ? offset : from * zero2->hidden;
@@ -348,7 +346,6 @@ static void observe_rows(const struct zero2 *zero2, const float *rows, size_t fr
         memcpy(values + (first - offset), rows + (first - from * zero2->hidden), (end - first) * sizeof *values);
         zero2->observer->group(zero2->observer->context, values, offset, (struct chunk_range){c, c + 1});
     }
-    mem_free(values);
 }
 
 static void observe(struct zero2 *zero2, struct gradient_group *group)

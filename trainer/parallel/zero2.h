@@ -20,14 +20,7 @@
  * thread calls; collective calls are made by all processes in the same order. */
 #pragma once
 
-#include "base/error.h"
-#include "trainer/comm/comm.h"
-#include "trainer/comm/rendezvous.h"
-#include "trainer/data/batch.h"
 #include "trainer/parallel/gradient_sum.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 struct zero2;
 

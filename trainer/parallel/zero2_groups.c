@@ -43,8 +43,6 @@ struct gradient_span group_span(const struct gradient_groups *groups, const stru
                                   ((size_t)group->rows[i] + 1) * groups->hidden};
 }
 
-/* ---- sizes ---- */
-
 static size_t rounded_up(size_t elements)
 {
     return (elements + SLICE_ALIGN - 1) / SLICE_ALIGN * SLICE_ALIGN;
@@ -87,8 +85,6 @@ size_t zero2_groups_slot(const struct gradient_groups *groups, size_t slot)
     assert(slot < groups->slots);
     return groups->embeddings + slot * groups->slot_size;
 }
-
-/* ---- the groups ---- */
 
 static struct gradient_group *add_group(struct gradient_groups *groups, enum group_kind kind, size_t from, size_t to)
 {

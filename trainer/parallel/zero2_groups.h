@@ -5,10 +5,6 @@
  * range: what one reduce-scatter sums. Only the layout is here: zero2.c moves the values. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "trainer/model/params.h"
 #include "trainer/parallel/partition.h"
 
 struct gradient_range {

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/progress.h"
 #include "tokenizer/wordpiece.h"
 #include "trainer/data/input.h"
@@ -118,9 +117,7 @@ static int plan(const char *directory, struct text *text, struct str pieces, con
 int grow_plan(const char *directory, struct str pieces, const struct tokenizer_words *words,
               struct model_config *config, struct growth *growth, struct error *err)
 {
-    struct text text = {0};
+    SCOPED(text_close) struct text text = {0};
     *growth = (struct growth){0};
-    const int result = plan(directory, &text, pieces, words, config, growth, err);
-    text_close(&text);
-    return result;
+    return plan(directory, &text, pieces, words, config, growth, err);
 }

@@ -1,8 +1,6 @@
 /* --grow-vocab: a model's word table gets rows for the pieces that a dataset has beyond the model's own. */
 #pragma once
 
-#include "base/error.h"
-#include "base/str.h"
 #include "trainer/keep/names.h"
 #include "trainer/keep/tokenizer_write.h"
 

@@ -2,12 +2,7 @@
  * it. Its values go into a recipe. A key is used, or ignored with a note because it has no meaning here, or refused. */
 #pragma once
 
-#include "base/error.h"
-#include "base/str.h"
 #include "trainer/recipe/recipe.h"
-#include "trainer/recipe/settings.h"
-
-#include <jansson.h>
 
 struct keys {
     const char *file; /* NULL: no --config; defaults are then ours, else DeepSpeed's */
@@ -48,8 +43,6 @@ int keys_apply(struct keys *keys, struct recipe *recipe, struct error *err);
 
 /* Adds to the identity what the recipe has for the keys whose paths begin with `prefix`. */
 void keys_identity(const struct recipe *recipe, const char *prefix, json_t *identity);
-
-/* ---- between the files of this folder ---- */
 
 /* The value at "a.b.c", or NULL. */
 const json_t *keys_get(const json_t *object, const char *path);

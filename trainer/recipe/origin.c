@@ -2,15 +2,10 @@
  * formats get an error that says how to convert them. */
 #include "trainer/recipe/origin.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/output.h"
-#include "base/scoped.h"
 #include "trainer/keep/weights_missing.h"
 #include "trainer/model/config.h"
 
@@ -69,13 +64,12 @@ static int check_fresh(const struct origin *origin, const struct settings *setti
         return 0;
     SCOPED(mem_free_at) char *files = path_full(origin->files), *out = path_full(settings->out);
     const size_t size = strlen(out);
-    int result = 0;
     if (strncmp(files, out, size) == 0 && (files[size] == '\0' || files[size] == '/')) {
         fail_at(err, ERR_USAGE, origin->name, ERROR_NO_OFFSET, "is in --out %s, which --fresh would move away",
                 settings->out);
-        result = hint(err, "give another --out");
+        return hint(err, "give another --out");
     }
-    return result;
+    return 0;
 }
 
 int origin_find(struct origin *origin, const struct settings *settings, struct error *err)

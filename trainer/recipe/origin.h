@@ -1,8 +1,6 @@
 /* What a model starts from with --init or --resume: the files of a Hugging Face directory, a run or a checkpoint. */
 #pragma once
 
-#include "base/error.h"
-#include "base/str.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/recipe/settings.h"
 

@@ -1,11 +1,7 @@
 /* Reads --config, --recipe and --set into one JSON object, and looks up its keys. */
 #include "trainer/recipe/keys.h"
 
-#include <assert.h>
-#include <string.h>
-
 #include "base/log.h"
-#include "base/str.h"
 #include "trainer/model/config.h"
 #include "base/json.h"
 
@@ -21,8 +17,6 @@ const struct named_recipe *recipe_at(size_t i)
 {
     return i < sizeof recipes / sizeof *recipes ? &recipes[i] : NULL;
 }
-
-/* ---- reading ---- */
 
 /* `depth`: the objects around `value`. */
 static int too_deep(const char *path, const json_t *value, int depth, struct error *err)
@@ -127,8 +121,6 @@ void keys_release(struct keys *keys)
     buf_release(&keys->notes);
     *keys = (struct keys){0};
 }
-
-/* ---- look-up and errors ---- */
 
 const json_t *keys_get(const json_t *object, const char *path)
 {

@@ -1,17 +1,13 @@
 #include "trainer/recipe/recipe.h"
 
-#include <assert.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/hash.h"
+#include "base/mem.h"
 #include "trainer/model/config.h"
 #include "trainer/recipe/keys.h"
 #include "trainer/model/head.h"
-
-/* ---- making ---- */
 
 static int steps_of(const struct settings *settings, uint64_t samples, const struct recipe *recipe, double warmup,
                     uint64_t *steps, struct error *err)
@@ -95,8 +91,6 @@ int recipe_make(const struct settings *settings, const struct material *material
                     origin->state.step, recipe->schedule.steps);
     return result;
 }
-
-/* ---- identity ---- */
 
 /* Takes ownership of `part`. */
 static void add_all(json_t *identity, json_t *part)
@@ -210,14 +204,13 @@ static json_t *schedule_identity(const struct schedule *schedule)
  * it is, or that has another shape, adds nothing: so it was in runs of older versions. */
 static void add_head(json_t *identity, const struct head_choice *head, int32_t labels)
 {
-    struct buf rows = {0};
+    SCOPED(buf_release) struct buf rows = {0};
     if (head->drawn && head->fits)
         json_object_set_new(identity, "head", json_string("drawn"));
     for (int32_t i = 0; head->moved && i < labels; i++)
         buf_addf(&rows, "%s%" PRIu32, i > 0 ? " " : "rows ", head->rows[i]);
     if (head->moved)
         json_object_set_new(identity, "head", json_string(buf_text(&rows)));
-    buf_release(&rows);
 }
 
 json_t *recipe_identity(const struct recipe *recipe)

@@ -3,21 +3,12 @@
  * directory. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/data/batch_plan.h"
 #include "trainer/data/pack.h"
 #include "trainer/data/shard_source.h"
 #include "trainer/data/datasets.h"
 #include "trainer/keep/head_choice.h"
-#include "trainer/model/params.h"
-#include "trainer/optim/optimizer.h"
-#include "trainer/optim/scaler.h"
-#include "trainer/optim/schedule.h"
 #include "trainer/recipe/origin.h"
-#include "trainer/recipe/settings.h"
-
-#include <jansson.h>
-#include <stdint.h>
 
 /* Raised by every commit that changes a bit of the results of a step on the same machine. */
 #define ARITHMETIC_VERSION 5

@@ -3,13 +3,9 @@
  * own row (options.c). */
 #include "trainer/recipe/keys.h"
 
-#include <assert.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/log.h"
-#include "base/str.h"
 
 /* ---- tables ---- */
 

@@ -2,13 +2,9 @@
  * tokenizer files of a Hugging Face directory or a checkpoint. */
 #pragma once
 
-#include "base/error.h"
 #include "tokenizer/tokenizer.h"
 #include "trainer/keep/tokenizer_write.h"
 #include "trainer/model/params.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 struct text {
     char *directory;     /* of the files */

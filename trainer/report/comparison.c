@@ -1,11 +1,9 @@
 /* Several runs beside each other: where they are, and their held-out losses where they had read as much, and where they
  * had trained as long. */
+#include "base/mem.h"
 #include "trainer/report/axis.h"
 #include "trainer/report/sections.h"
 #include "trainer/run/run.h"
-
-#include <math.h>
-#include <stdio.h>
 
 static void put_run_cell(struct buf *page, const struct report *report, size_t run)
 {
@@ -107,7 +105,7 @@ static void put_equal(struct buf *page, const struct report *report)
 static void put_warning(struct buf *page, const struct report *report)
 {
     static const char *const keys[] = {"task", "dataset", "mixture", "seq", "vocabulary"};
-    struct buf differs = {0};
+    SCOPED(buf_release) struct buf differs = {0};
     json_t *identities[REPORT_RUNS_MAX];
     for (size_t r = 0; r < report->count; r++)
         identities[r] = json_object_get(report->runs[r].record, "identity");
@@ -120,7 +118,6 @@ static void put_warning(struct buf *page, const struct report *report)
             "<p class=\"finding\">The runs are evaluated on different samples (%s): their losses and accuracies do "
             "not tell which is better.</p>\n",
             buf_text(&differs));
-    buf_release(&differs);
 }
 
 void section_comparison(struct buf *page, const struct report *report)

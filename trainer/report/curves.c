@@ -8,9 +8,7 @@
 #include "trainer/data/metric.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 #define BINS   300u /* maximum of points per curve; with more lines each point is the mean of several */
 #define STARTS 100u /* maximum of marked starts per run */
@@ -109,7 +107,7 @@ static void put_path(struct buf *page, const struct curve *c, const struct frame
     double sum_x = 0, sum = 0;
     size_t count = 0, seen = 0;
     bool begun = false;
-    struct buf path = {0};
+    SCOPED(buf_release) struct buf path = {0};
     for (size_t i = 0; i < h->count; i++) {
         if (h->lines[i].valid != valid)
             continue;
@@ -140,7 +138,6 @@ static void put_path(struct buf *page, const struct curve *c, const struct frame
                  : valid ? "valid"
                          : "train",
                  run + 1, buf_text(&path));
-    buf_release(&path);
 }
 
 /* A level line over the whole plot, at the baseline of the last evaluation; they all read the same samples. */
@@ -167,7 +164,7 @@ static void put_starts(struct buf *page, const struct curve *c, const struct fra
 {
     const json_t *starts = json_object_get(c->report->runs[run].record, "starts"), *start;
     size_t i;
-    struct buf path = {0};
+    SCOPED(buf_release) struct buf path = {0};
     json_array_foreach(starts, i, start)
     {
         const json_int_t step = json_integer_value(json_object_get(start, "step"));
@@ -177,7 +174,6 @@ static void put_starts(struct buf *page, const struct curve *c, const struct fra
     }
     if (path.size > 0)
         buf_addf(page, "<path class=\"start r%zu\" d=\"%s\"/>\n", run + 1, buf_text(&path));
-    buf_release(&path);
 }
 
 static void put_spikes(struct buf *page, const struct curve *c, const struct frame *frame, size_t run)

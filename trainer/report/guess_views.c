@@ -2,8 +2,6 @@
  * original piece. */
 #include "trainer/report/sections.h"
 
-#include <stdio.h>
-
 #define PIECES_MAX    512u /* shown per sample */
 #define PIECE_LETTERS 40u
 

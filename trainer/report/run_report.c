@@ -2,18 +2,10 @@
  * part. */
 #include "trainer/report/run_report.h"
 
-#include "base/file.h"
-#include "base/mem.h"
 #include "trainer/data/metric.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/report/sections.h"
 #include "trainer/run/run.h"
-
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-
-/* ---- reading ---- */
 
 int report_add(struct report *report, const char *directory, struct error *err)
 {
@@ -48,8 +40,6 @@ void report_release(struct report *report)
     }
     *report = (struct report){0};
 }
-
-/* ---- shared by the sections ---- */
 
 /* The last component of a path, ignoring slashes at its end. */
 static struct str base_name(const char *path)
@@ -107,8 +97,6 @@ static bool guesses_are_due(const struct report *report)
             return true;
     return false;
 }
-
-/* ---- the head ---- */
 
 uint64_t section_steps(const struct report_run *run)
 {
@@ -228,8 +216,6 @@ void section_headline(struct buf *page, const struct report *report)
              report_has_scores(report) ? "<a href=\"#scores\">Scores</a>" : "",
              guesses_are_due(report) ? "<a href=\"#guesses\">Samples with guesses</a>" : "");
 }
-
-/* ---- the page ---- */
 
 #define NOTE_LETTERS 500u
 

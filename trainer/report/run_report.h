@@ -5,7 +5,6 @@
 
 #include "base/str.h"
 #include "trainer/run/health.h"
-#include "trainer/keep/history.h"
 
 #define REPORT_NAME     "report.html"
 #define REPORT_RUNS_MAX 8u /* more colours could not be told apart */

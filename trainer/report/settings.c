@@ -6,9 +6,6 @@
 #include "base/json.h"
 #include "trainer/run/run.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #define ROWS_MAX        100u
 #define STARTS_MAX      50u /* shown per run: the last ones */
 #define COMMAND_LETTERS 600u
@@ -16,13 +13,12 @@
 /* Appends any value as text; html_name shortens it. */
 static void put_value(struct buf *page, const json_t *value)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     if (json_is_string(value))
         buf_add_text(&text, json_string_value(value));
     else if (value)
         json_add_text(value, JSON_COMPACT | JSON_ENCODE_ANY, &text);
     html_name(page, value ? buf_text(&text) : "–");
-    buf_release(&text);
 }
 
 enum row_choice { ROWS_ALL, ROWS_DIFFERENT, ROWS_EQUAL };
@@ -89,14 +85,13 @@ void section_settings(struct buf *page, const struct report *report)
 
 static void put_command(struct buf *page, const json_t *words)
 {
-    struct buf command = {0};
+    SCOPED(buf_release) struct buf command = {0};
     size_t i;
     const json_t *word;
     json_array_foreach(words, i, word) command_add(&command, json_is_string(word) ? json_string_value(word) : "?");
     buf_add_text(page, "<code>");
     html_text(page, buf_str(&command), COMMAND_LETTERS);
     buf_add_text(page, "</code>");
-    buf_release(&command);
 }
 
 static void put_start(struct buf *page, const struct report *report, size_t run, const json_t *start)

@@ -5,7 +5,6 @@
 #include "base/mem.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define KEYS_MAX     40u
@@ -142,7 +141,7 @@ static void put_pairs(struct buf *page, const json_t *confusion, const json_t *l
 {
     static const char *const columns[] = {"True class", "Predicted", "#Rows", NULL};
     const size_t classes = json_array_size(labels);
-    struct pair *pairs = mem_array(classes * classes, sizeof *pairs);
+    SCOPED(mem_free_at) struct pair *pairs = mem_array(classes * classes, sizeof *pairs);
     size_t count = 0;
     for (size_t i = 0; i < classes; i++)
         for (size_t k = 0; k < classes; k++)
@@ -158,7 +157,6 @@ static void put_pairs(struct buf *page, const json_t *confusion, const json_t *l
         buf_add_text(page, "</tr>\n");
     }
     html_table_end(page);
-    mem_free(pairs);
 }
 
 static void put_errors(struct buf *page, const json_t *errors)

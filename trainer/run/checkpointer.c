@@ -1,18 +1,12 @@
 #include "trainer/run/checkpointer.h"
 
-#include <assert.h>
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/progress.h"
 #include "trainer/run/run_summary.h"
 #include "trainer/comm/board.h"
 #include "trainer/model/config.h"
-#include "trainer/keep/checkpoint.h"
 #include "trainer/run/record.h"
 
 /* ---- the start ---- */

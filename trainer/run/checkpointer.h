@@ -9,19 +9,11 @@
  * evaluated, but writes and logs nothing. */
 #pragma once
 
-#include "base/error.h"
-#include "trainer/run/engine.h"
-#include "trainer/run/interval.h"
 #include "trainer/keep/metrics.h"
-#include "trainer/data/metric.h"
 #include "trainer/run/norms.h"
 #include "trainer/run/run.h"
 #include "trainer/run/console.h"
 #include "trainer/run/setup.h"
-#include "trainer/run/step.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 struct checkpointer {
     bool silent;

@@ -1,10 +1,7 @@
 #include "trainer/run/console.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/output.h"

@@ -2,17 +2,9 @@
 #pragma once
 
 #include "base/progress.h"
-#include "trainer/data/datasets.h"
 #include "trainer/run/estimate.h"
 #include "trainer/run/interval.h"
-#include "trainer/data/metric.h"
 #include "trainer/keep/spikes.h"
-#include "trainer/run/step.h"
-
-#include <jansson.h>
-
-#include <stdbool.h>
-#include <stdint.h>
 
 /* What is known before the first step; borrowed during the call. */
 struct console_opening {
@@ -70,7 +62,6 @@ void console_datasets(console_line line, const struct metric_table *metrics, con
 json_t *console_datasets_json(const struct metric_table *metrics, const struct evaluation *each, uint32_t count,
                               const struct datasets *datasets);
 
-/* ---- texts ---- */
 /* Logs the text of datasets_add_text unless it is empty. */
 void console_mixture(const char *text);
 /* Warns of samples that are read more often than BERT's authors read theirs, of a warm-up or a decay so long that the

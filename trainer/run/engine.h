@@ -8,16 +8,9 @@
  * thread calls. Only engine_map, engine_receive and a dump of gradients wait for the device. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/device/backend.h"
 #include "trainer/parallel/gradient_exchange.h"
-#include "trainer/keep/names.h"
-#include "trainer/model/model.h"
-#include "trainer/optim/optimizer.h"
-#include "trainer/recipe/recipe.h"
-#include "trainer/recipe/settings.h"
 #include "trainer/task/task.h"
-#include "trainer/parallel/process_group.h"
 
 struct engine {
     /* All three are borrowed and outlive the engine. */

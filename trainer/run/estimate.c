@@ -1,8 +1,6 @@
 /* Passes are measured as FLOP/s, so that a model with few layers can stand in for one with many. */
 #include "trainer/run/estimate.h"
 
-#include <math.h>
-
 #include "base/progress.h"
 #include "trainer/device/machine.h"
 #include "trainer/model/head.h"

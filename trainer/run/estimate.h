@@ -1,7 +1,6 @@
 /* Estimates how long a step will take, from measurements on this machine with the run's samples. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/run/engine.h"
 
 struct estimate {

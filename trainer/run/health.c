@@ -3,13 +3,10 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/output.h"
-#include "base/str.h"
 #include "trainer/data/metric.h"
 #include "trainer/optim/schedule.h"
 #include "trainer/run/rerun.h"
@@ -84,11 +81,10 @@ static double median_of(double *values, size_t count)
 /* The deviation of a value around its neighbours, by the median of their differences, which a jump does not change. */
 static double noise_of(const struct series *series)
 {
-    double *differences = mem_array(series->count + 1, sizeof *differences);
+    SCOPED(mem_free_at) double *differences = mem_array(series->count + 1, sizeof *differences);
     for (size_t i = 1; i < series->count; i++)
         differences[i - 1] = fabs(series->loss[i] - series->loss[i - 1]);
     const double median = series->count > 1 ? median_of(differences, series->count - 1) : 0;
-    mem_free(differences);
     return median / (0.6745 * sqrt(2));
 }
 
@@ -314,7 +310,7 @@ static void judge_clipped(struct judged *j)
 {
     const struct history *h = j->history;
     const double limit = identity_real(j, "gradient_clipping");
-    double *norms = mem_array(h->count + 1, sizeof *norms);
+    SCOPED(mem_free_at) double *norms = mem_array(h->count + 1, sizeof *norms);
     size_t count = 0, clipped = 0;
     for (size_t i = 0; i < h->count; i++) {
         const double norm = history_value(h, &h->lines[i], "grad_norm");
@@ -329,7 +325,6 @@ static void judge_clipped(struct judged *j)
         add(j, "clipped",
             "%.0f %% of the logged gradients were clipped; their median norm is %.3g times the limit of %g",
             100 * (double)clipped / (double)count, times, limit);
-    mem_free(norms);
 }
 
 static void judge_overfits(struct judged *j)

@@ -5,8 +5,6 @@
 
 #include "trainer/keep/history.h"
 
-#include <jansson.h>
-
 #define HEALTH_TEXT_BYTES 320
 
 struct health {

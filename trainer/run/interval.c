@@ -1,7 +1,5 @@
 #include "trainer/run/interval.h"
 
-#include <math.h>
-
 void interval_add(struct interval *interval, const struct metric_table *metrics, const struct step_facts *facts)
 {
     for (size_t i = 0; i < metrics->count; i++) {

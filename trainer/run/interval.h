@@ -2,10 +2,7 @@
  * are recorded at a save, so that the first line of metrics after a resume has the mean that it would have had. */
 #pragma once
 
-#include "trainer/data/metric.h"
 #include "trainer/run/step.h"
-
-#include <jansson.h>
 
 struct interval { /* zeroed: no steps */
     double sums[METRICS_MAX], labels[METRICS_MAX];

@@ -1,14 +1,10 @@
 #include "trainer/run/limit.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/progress.h"
 #include "trainer/comm/board.h"
-#include "trainer/keep/checkpoint.h"
 
 #define SAVE_SPEED 1e8 /* bytes/s, assumed for the disk before the first save */
 

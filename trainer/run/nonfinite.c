@@ -5,13 +5,9 @@
 #include "trainer/run/nonfinite.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/output.h"
-#include "base/scoped.h"
 #include "trainer/task/evaluate.h"
 #include "base/json.h"
 

@@ -1,9 +1,7 @@
 /* Diagnoses a step whose loss or gradient is not finite: which weights, gradients and samples cause it. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/run/step.h"
-#include "trainer/parallel/process_group.h"
 
 #define NONFINITE_NAME "not-finite.json"
 

@@ -1,9 +1,6 @@
 /* The chunks of the table are added in order, so no bit depends on the number of threads. */
 #include "trainer/run/norms.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/parallel.h"
 

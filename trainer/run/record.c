@@ -1,13 +1,11 @@
 #include "trainer/run/record.h"
 
 #include <inttypes.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "base/scoped.h"
 #include "trainer/comm/board.h"
 #include "trainer/model/config.h"
 #include "base/json.h"
@@ -106,8 +104,6 @@ int record_ranks(struct process_group *processes, const struct engine *engine, u
     buf_release(&all);
     return result;
 }
-
-/* ---- the starts of a command with --restarts ---- */
 
 /* The first start in a run's record that this command made; NULL: there is none, or no --restarts. */
 static const json_t *first_of_command(const json_t *record)

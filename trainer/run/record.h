@@ -1,12 +1,9 @@
 /* What a start writes to the run's directory besides checkpoints and metrics. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/run/engine.h"
 #include "trainer/run/run.h"
 #include "trainer/run/setup.h"
-
-#include <stdint.h>
 
 /* Records this start at `step` in run.json, with `ranks` (may be NULL), and logs differences from the previous start
  * that may change the last bits. ERR_MISMATCH: there are such differences, with --same-bits. */

@@ -1,9 +1,6 @@
 #include "trainer/run/rerun.h"
 
-#include <string.h>
-
 #include "base/output.h"
-#include "base/str.h"
 
 /* The number of words of a command at `at` that are this option; 0: it is another word. */
 static size_t words_of(const json_t *command, size_t at, const char *name, bool has_value)

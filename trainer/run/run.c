@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -11,10 +10,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "base/scoped.h"
 #include "trainer/keep/checkpoint.h"
 #include "base/json.h"
-#include "trainer/model/architecture.h"
 
 /* ---- identity ---- */
 
@@ -80,12 +77,11 @@ void run_differences(const json_t *there, const json_t *here, struct buf *out)
 int run_is_of(const char *path, const json_t *there, const json_t *here, struct error *err)
 {
     SCOPED(buf_release) struct buf differences = {0};
-    int result = 0;
     run_differences(there, here, &differences);
     if (differences.size > 0)
-        result = fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "is a checkpoint of another run: %.300s",
-                         buf_text(&differences));
-    return result;
+        return fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "is a checkpoint of another run: %.300s",
+                       buf_text(&differences));
+    return 0;
 }
 
 /* ---- the directory ---- */
@@ -167,20 +163,15 @@ static int compare(struct run *run, const json_t *identity, struct error *err)
     SCOPED(buf_release) struct buf differences = {0};
     const json_t *there = json_object_get(run->record, "identity");
     run_differences(there, identity, &differences);
-    int result = 0;
-    if (differences.size > 0) {
-        const bool branches = can_branch(there, identity);
-        result = fail_at(err, ERR_MISMATCH, run->directory, ERROR_NO_OFFSET, "holds another run: %.400s",
-                         buf_text(&differences));
-        if (branches)
-            hint_command(err,
-                         "give another --out, with --resume %s to go on from that run with these settings (without "
-                         "--model), or --fresh to move that run to %s.1",
-                         run->directory, run->directory);
-        else
-            hint_command(err, "give another --out, or --fresh to move that run to %s.1", run->directory);
-    }
-    return result;
+    if (differences.size == 0)
+        return 0;
+    fail_at(err, ERR_MISMATCH, run->directory, ERROR_NO_OFFSET, "holds another run: %.400s", buf_text(&differences));
+    if (!can_branch(there, identity))
+        return hint_command(err, "give another --out, or --fresh to move that run to %s.1", run->directory);
+    return hint_command(err,
+                        "give another --out, with --resume %s to go on from that run with these settings (without "
+                        "--model), or --fresh to move that run to %s.1",
+                        run->directory, run->directory);
 }
 
 static int write_record(struct run *run, struct error *err)

@@ -5,14 +5,8 @@
  *       → run_start → { run_saved … } → run_finish → run_close */
 #pragma once
 
-#include "base/error.h"
 #include "base/file.h"
-#include "base/str.h"
 #include "trainer/keep/state.h"
-
-#include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #define RUN_BYTES_MAX (16u << 20) /* of run.json (RUN_NAME): enough for about ten thousand starts */
 

@@ -1,17 +1,12 @@
 #include "trainer/run/run_summary.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "base/progress.h"
-#include "base/scoped.h"
 #include "trainer/model/config.h"
 #include "trainer/run/health.h"
-#include "trainer/keep/checkpoint.h"
 #include "base/json.h"
 
 #define WAITED_SHARE   0.05 /* a larger share of the time spent waiting for data is reported */
@@ -227,7 +222,7 @@ void run_summary_print(const struct run_summary *c)
 {
     const uint64_t last = steps_of(c);
     char *best = c->best > 0 && c->best != last ? checkpoint_path(c->run->directory, c->best) : NULL;
-    struct health health = health_read(c->run->directory, c->run->record);
+    SCOPED(health_release) struct health health = health_read(c->run->directory, c->run->record);
     json_t *next = health.command ? json_pack("[s]", health.command) : next_commands(c->setup, c->run->directory, best);
     json_t *command;
     size_t i;
@@ -247,5 +242,4 @@ void run_summary_print(const struct run_summary *c)
         print_json(c, &health, next);
     else
         json_decref(next);
-    health_release(&health);
 }

@@ -2,13 +2,9 @@
  * --json the facts as one object on stdout. */
 #pragma once
 
-#include "trainer/data/metric.h"
 #include "trainer/run/run.h"
 #include "trainer/run/console.h"
 #include "trainer/run/setup.h"
-#include "trainer/run/step.h"
-
-#include <stdint.h>
 
 struct run_summary {
     const struct setup *setup;

@@ -3,8 +3,6 @@
 
 #include <inttypes.h>
 
-#include "base/file.h"
-#include "base/mem.h"
 #include "base/target.h"
 #include "trainer/model/config.h"
 #include "trainer/recipe/grow.h"

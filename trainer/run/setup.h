@@ -1,16 +1,7 @@
 /* What is fixed for the whole run: the recipe and its input files. Nothing changes after it is opened. */
 #pragma once
 
-#include "base/error.h"
-#include "trainer/data/datasets.h"
-#include "trainer/keep/tokenizer_write.h"
-#include "trainer/recipe/origin.h"
 #include "trainer/task/pretraining.h"
-#include "trainer/recipe/recipe.h"
-#include "trainer/recipe/settings.h"
-
-#include <jansson.h>
-#include <stdbool.h>
 
 /* The training data of a verb other than train: samples made from texts, with the vocabulary of the model to fine-tune.
  * It adds one head to the model. */

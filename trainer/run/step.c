@@ -1,15 +1,10 @@
 #include "trainer/run/step.h"
 
-#include <assert.h>
-#include <math.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/faults.h"
 #include "base/progress.h"
 #include "trainer/task/evaluate.h"
-
-/* ---- queueing a step ---- */
 
 double step_loss_scale(const struct position *position)
 {
@@ -101,8 +96,6 @@ int step_update(struct engine *engine, struct position *position, struct error *
     position->queued++;
     return 0;
 }
-
-/* ---- results ---- */
 
 static struct step_facts facts_of(const struct engine *engine, const struct position *position,
                                   const struct queued_step *step, const struct step_record *record)

@@ -8,15 +8,7 @@
  * can receive a step's results while the device computes the next one. One thread calls. */
 #pragma once
 
-#include "base/error.h"
-#include "trainer/data/loader.h"
 #include "trainer/run/engine.h"
-#include "trainer/keep/state.h"
-#include "trainer/data/metric.h"
-#include "trainer/parallel/decision.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 /* What the host knows about a step when it queues it. */
 struct queued_step {

@@ -1,22 +1,14 @@
 #include "trainer/run/training.h"
 
-#include <assert.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/progress.h"
-#include "base/scoped.h"
 #include "trainer/model/config.h"
-#include "trainer/keep/checkpoint.h"
 #include "base/json.h"
 #include "trainer/run/limit.h"
-#include "trainer/recipe/origin.h"
 #include "trainer/run/record.h"
-#include "trainer/parallel/division.h"
 
 #define PRODUCT_SECONDS 0.2 /* for measuring products before the first step */
 
@@ -111,30 +103,24 @@ static int resume(struct training *t, const struct flat_state *flat, struct erro
 {
     SCOPED(mem_free_at) char *files = NULL;
     json_auto_t *identity = NULL;
-    int result = find_checkpoint(t, &files, &identity, err);
-    if (result == 0)
-        result = take_checkpoint(t, files, identity, flat, err);
-    if (result == 0) /* the last save may have crashed before it did these two */
-        result = restore_latest(t, t->position.state.step, err);
-    if (result == 0)
-        result = checkpoint_keep(t->checkpointer.run.directory, t->position.state.step, t->setup.settings->keep_last,
-                                 t->setup.settings->keep_every, err);
-    if (result == 0)
-        t->restored = mem_copy_text(files);
-    if (result == 0)
-        t->position.seconds = run_seconds(&t->checkpointer.run, t->position.state.step);
-    return result;
+    TRY(find_checkpoint(t, &files, &identity, err));
+    TRY(take_checkpoint(t, files, identity, flat, err));
+    /* the last save may have crashed before it did these two */
+    TRY(restore_latest(t, t->position.state.step, err));
+    TRY(checkpoint_keep(t->checkpointer.run.directory, t->position.state.step, t->setup.settings->keep_last,
+                        t->setup.settings->keep_every, err));
+    t->restored = mem_copy_text(files);
+    t->position.seconds = run_seconds(&t->checkpointer.run, t->position.state.step);
+    return 0;
 }
 
 static int resume_again(struct training *t, const struct flat_state *flat, struct error *err)
 {
     json_auto_t *identity = NULL;
-    int result = checkpoint_verify(t->again->checkpoint, &t->position.state, &identity, err);
-    if (result == 0)
-        result = take_checkpoint(t, t->again->checkpoint, identity, flat, err);
-    if (result == 0)
-        t->restored = mem_copy_text(t->again->checkpoint);
-    return result;
+    TRY(checkpoint_verify(t->again->checkpoint, &t->position.state, &identity, err));
+    TRY(take_checkpoint(t, t->again->checkpoint, identity, flat, err));
+    t->restored = mem_copy_text(t->again->checkpoint);
+    return 0;
 }
 
 static bool has_checkpoint(const struct run *run)
@@ -499,14 +485,13 @@ static int open_all(struct training *t, const struct settings *settings, bool si
 static int open_as(struct training *t, const struct settings *settings, struct process_group *processes,
                    const struct training_again *again, bool silent, struct error *err)
 {
-    struct origin origin = {0};
+    SCOPED(origin_release) struct origin origin = {0};
     *t = (struct training){
         .processes = processes, .again = again, .borders = mem_clear(processes->size + 1, sizeof *t->borders)};
     rendezvous_progress(processes->rendezvous, 0, "opening");
     rendezvous_set_working(processes->rendezvous, true);
     const int result = open_all(t, settings, silent, &origin, err);
     rendezvous_set_working(processes->rendezvous, false);
-    origin_release(&origin);
     return result;
 }
 

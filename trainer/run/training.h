@@ -3,18 +3,8 @@
  *     training_open → train (train.c) → training_close */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/parallel/division.h"
-#include "trainer/data/loader.h"
-#include "trainer/run/engine.h"
-#include "trainer/run/estimate.h"
 #include "trainer/run/checkpointer.h"
-#include "trainer/run/norms.h"
-#include "trainer/run/setup.h"
-#include "trainer/run/step.h"
-#include "trainer/parallel/process_group.h"
-
-#include <stdbool.h>
 
 /* A recorded run that is computed again from one of its checkpoints, without changing its files. Borrowed. */
 struct training_again {

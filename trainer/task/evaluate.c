@@ -4,10 +4,6 @@
 #include "trainer/model/head.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
-
-/* ---- always guessing the commonest label ---- */
 
 /* How often each label of each head occurs in the samples. */
 struct tally {
@@ -72,8 +68,6 @@ static void set_baselines(const struct task *task, const struct tally *tally, st
         if (task->metrics.rows[i].baseline)
             evaluation->baselines[i] = commonest_of(tally, task->metrics.rows[i].head);
 }
-
-/* ---- means ---- */
 
 static double mean_of(const struct metric *metric, const struct head_metrics *sums, int64_t sequences)
 {

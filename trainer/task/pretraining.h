@@ -3,8 +3,6 @@
 #pragma once
 
 #include "trainer/data/mixture_source.h"
-#include "trainer/data/shard_source.h"
-#include "trainer/data/datasets.h"
 #include "trainer/recipe/recipe.h"
 #include "trainer/task/task.h"
 

@@ -2,15 +2,11 @@
  * what is done at the end. Everything else is the same for all tasks. pretraining.h is the first one. */
 #pragma once
 
-#include "base/error.h"
 #include "shards/format.h"
 #include "trainer/data/loader.h"
 #include "trainer/data/metric.h"
 #include "trainer/model/model.h"
 #include "trainer/parallel/process_group.h"
-#include "trainer/parallel/decision.h"
-
-#include <stdint.h>
 
 struct evaluation_work {
     const struct task *task;

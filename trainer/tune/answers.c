@@ -3,11 +3,8 @@
 #include "trainer/tune/answers.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "base/same_math.h"
 
 /* ---- back to the original text ---- */
@@ -69,7 +66,7 @@ static uint32_t point_bytes(struct str text, uint32_t at)
 
 void answers_original(struct str pieces, struct str original, const struct text *text, struct buf *out)
 {
-    struct buf words = {0};
+    SCOPED(buf_release) struct buf words = {0};
     struct str found = original;
     tokenizer_words(text->state, original, add_word, &words);
     const struct str cut = buf_str(&words);
@@ -86,7 +83,6 @@ void answers_original(struct str pieces, struct str original, const struct text 
         mem_free(ours.at);
     }
     buf_add_str(out, found);
-    buf_release(&words);
 }
 
 /* ---- candidates ---- */

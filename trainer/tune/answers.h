@@ -4,9 +4,6 @@
 
 #include "trainer/tune/squad_windows.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct answer_rules {
     uint32_t n_best;       /* candidates for each end, and answers that are kept, at most */
     uint32_t longest;      /* pieces of an answer, at most */

@@ -1,18 +1,10 @@
 #include "trainer/tune/class_scores.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "base/output.h"
 #include "trainer/tune/scores.h"
-#include "trainer/tune/tune_kinds.h"
 
 #define CLASSES_SHOWN 20
 #define CONFUSION_MAX 1024
-
-/* ---- classes ---- */
 
 static double ratio(double part, double all)
 {
@@ -33,7 +25,7 @@ static json_t *class_json(const struct class_counts *c)
 
 static json_t *confusion_json(const uint32_t *found, const uint32_t *truth, size_t count, uint32_t labels)
 {
-    uint64_t *cells = mem_clear((size_t)labels * labels, sizeof *cells);
+    SCOPED(mem_free_at) uint64_t *cells = mem_clear((size_t)labels * labels, sizeof *cells);
     json_t *rows = json_array();
     for (size_t i = 0; i < count; i++)
         cells[(size_t)truth[i] * labels + found[i]]++;
@@ -43,7 +35,6 @@ static json_t *confusion_json(const uint32_t *found, const uint32_t *truth, size
             json_array_append_new(row, json_integer((json_int_t)cells[(size_t)i * labels + k]));
         json_array_append_new(rows, row);
     }
-    mem_free(cells);
     return rows;
 }
 
@@ -58,15 +49,14 @@ static void add_means(const struct class_counts *classes, uint32_t labels, size_
         there += classes[i].found + classes[i].truth > 0;
     }
     const double all = (double)count;
-    json_t *means = json_pack("{s:f, s:f, s:f, s:f}", "accuracy", ratio(right, all), "f1_macro", ratio(sum, there),
-                              "f1_micro", ratio(right, all), "f1_weighted", ratio(weighted, all));
+    json_auto_t *means = json_pack("{s:f, s:f, s:f, s:f}", "accuracy", ratio(right, all), "f1_macro", ratio(sum, there),
+                                   "f1_micro", ratio(right, all), "f1_weighted", ratio(weighted, all));
     json_object_update(scores, means);
-    json_decref(means);
 }
 
 json_t *class_scores(const struct label_set *set, const uint32_t *found, const uint32_t *truth, size_t count)
 {
-    struct class_counts *classes = mem_clear(set->count, sizeof *classes);
+    SCOPED(mem_free_at) struct class_counts *classes = mem_clear(set->count, sizeof *classes);
     json_t *scores = json_object(), *each = json_object(), *names = json_array();
     for (size_t i = 0; i < count; i++) {
         classes[truth[i]].truth++;
@@ -82,11 +72,8 @@ json_t *class_scores(const struct label_set *set, const uint32_t *found, const u
     json_object_set_new(scores, "labels", names);
     if (set->count <= CONFUSION_MAX)
         json_object_set_new(scores, "confusion", confusion_json(found, truth, count, set->count));
-    mem_free(classes);
     return scores;
 }
-
-/* ---- several labels ---- */
 
 json_t *class_several_scores(const struct label_set *set, const uint32_t *found, const uint32_t *truth, size_t count)
 {
@@ -119,8 +106,6 @@ json_t *class_several_scores(const struct label_set *set, const uint32_t *found,
                      ratio(2 * all.right, all.found + all.truth), "f1_weighted", ratio(weighted, all.truth),
                      "per_class", each, "labels", names);
 }
-
-/* ---- numbers ---- */
 
 json_t *class_number_scores(const double *found, const double *truth, size_t count)
 {
@@ -158,8 +143,6 @@ size_t class_keys(const char *task, const json_t *scores, char out[TUNE_KEYS_MAX
     return count;
 }
 
-/* ---- lines ---- */
-
 static void say_classes(console_line line, const json_t *each)
 {
     const char *name;
@@ -175,7 +158,7 @@ static void say_classes(console_line line, const json_t *each)
 void class_say_scores(console_line line, const char *task, const json_t *scores)
 {
     const bool words = json_object_get(scores, "sentences");
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     char rows[56];
     const json_t *commonest = json_object_get(scores, SCORES_COMMONEST);
     (void)task;
@@ -188,5 +171,4 @@ void class_say_scores(console_line line, const char *task, const json_t *scores)
          format_counted((uint64_t)json_integer_value(json_object_get(scores, "dev")), words ? "word" : "row", rows),
          commonest ? "; in brackets: always the commonest label" : "");
     say_classes(line, json_object_get(scores, words ? "per_type" : "per_class"));
-    buf_release(&text);
 }

@@ -8,13 +8,8 @@
  * and of numbers: Pearson's and Spearman's correlations (scores.h) and the root of the mean squared error. */
 #pragma once
 
-#include "trainer/run/console.h"
 #include "trainer/tune/labels.h"
 #include "trainer/tune/tune_kinds.h"
-
-#include <jansson.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* {"accuracy", "f1_macro", "f1_micro", "f1_weighted", "per_class": {name: {"precision", "recall", "f1", "support"}},
  * "labels", "confusion" (rows: truth; of at most 1,024 labels)} of predictions [count]. */

@@ -1,15 +1,10 @@
 #include "trainer/tune/class_task.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/same_math.h"
 #include "trainer/model/head.h"
 #include "trainer/model/label_names.h"
@@ -184,7 +179,7 @@ static json_t *text_of(const struct class_job *job, const struct samples *sample
     const struct vocab *vocab = job->text.vocab;
     const struct task_sample *sample = &samples->items[row];
     const uint32_t *ids = samples->ids + sample->at;
-    struct buf text = {0}, good = {0};
+    SCOPED(buf_release) struct buf text = {0}, good = {0};
     for (uint32_t i = 1; i + 1 < sample->length; i++)
         if (ids[i] != vocab->between.ids[0])
             text_join(&job->text, ids[i], &text);
@@ -193,8 +188,6 @@ static json_t *text_of(const struct class_job *job, const struct samples *sample
     utf8_replace(buf_str(&text), &good); /* a text may be cut inside a character */
     const struct str joined = str_trim(buf_str(&good));
     json_t *json = json_stringn(joined.size > 0 ? joined.data : "", joined.size);
-    buf_release(&text);
-    buf_release(&good);
     return json;
 }
 

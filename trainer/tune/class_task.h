@@ -1,11 +1,7 @@
 /* What the ways to fine-tune a head of classes, of a text or of its tokens, share, whatever samples are made from. */
 #pragma once
 
-#include "base/error.h"
-#include "trainer/recipe/settings.h"
-#include "trainer/recipe/text.h"
 #include "trainer/tune/labels.h"
-#include "trainer/tune/samples.h"
 #include "trainer/tune/tune_kinds.h"
 
 /* The names of a model's classes; zeroed: none. */

@@ -1,15 +1,10 @@
 /* One fine-tuning on a user's table (class_task.h). Its scores are those of class_scores.h. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/output.h"
 #include "trainer/tune/class_scores.h"
-#include "trainer/tune/class_task.h"
 #include "trainer/tune/labelled.h"
 
 #define RARE 5 /* rows of a class */
@@ -27,8 +22,6 @@ static struct label_set label_set_of(const struct classify *c)
 {
     return (struct label_set){"the table", NULL, c->labels, c->job.names.names, NULL, c->several};
 }
-
-/* ---- labels ---- */
 
 static void say_rare(const char *const *names, const uint64_t *counts, size_t count)
 {
@@ -89,8 +82,6 @@ static int find_names(struct classify *c, struct error *err)
     return result;
 }
 
-/* ---- what is trained on ---- */
-
 static int read_table(const struct classify *c, const char *path, struct labelled *rows, struct labelled *held,
                       struct error *err)
 {
@@ -124,7 +115,7 @@ static void say_dev(const struct classify *c)
 
 static void say_data(const struct classify *c)
 {
-    struct buf names = {0};
+    SCOPED(buf_release) struct buf names = {0};
     for (uint32_t i = 0; i < c->labels && i < 8 && !c->numbers; i++)
         buf_addf(&names, "%s%.40s", i > 0 ? ", " : "", c->job.names.names[i]);
     if (c->numbers)
@@ -134,7 +125,6 @@ static void say_data(const struct classify *c)
     log_say("labels     %s%s   %zu rows to train on, %zu to score%s", buf_text(&names),
             !c->numbers && !c->several && c->labels > 8 ? ", …" : "", c->train.samples.count, c->dev.samples.count,
             c->job.dev_path ? "" : " (every tenth text, by its hash)");
-    buf_release(&names);
 }
 
 static int split_cells(struct classify *c, struct error *err)
@@ -206,8 +196,6 @@ static void release(struct class_job *job)
     mem_free(c->weights);
 }
 
-/* ---- what is made of the model ---- */
-
 /* Keys of single numbers of the scores of always predicting the commonest label. */
 static json_t *commonest_scores(const struct label_set *set, const uint32_t *truth, size_t count)
 {
@@ -233,7 +221,7 @@ static void score(const struct class_job *job, int i, const struct class_predict
 {
     const struct classify *c = (const struct classify *)job;
     const struct label_set set = label_set_of(c);
-    json_t *own = class_predictions_scores(&set, p);
+    json_auto_t *own = class_predictions_scores(&set, p);
     (void)i;
     if (c->job.names.count > 0 && !c->several)
         json_object_set_new(own, SCORES_COMMONEST, commonest_scores(&set, p->truth, p->count));
@@ -242,10 +230,7 @@ static void score(const struct class_job *job, int i, const struct class_predict
     if (job->train)
         json_object_set_new(scores, "train", json_integer((json_int_t)job->train->count));
     json_object_update(scores, own);
-    json_decref(own);
 }
-
-/* ---- the row ---- */
 
 static const struct class_kind class_kind = {
     .head = HEAD_CLASS,

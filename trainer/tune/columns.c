@@ -1,7 +1,5 @@
 #include "trainer/tune/columns.h"
 
-#include <string.h>
-
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -68,9 +66,8 @@ static void guess(const struct table *table, bool labelled, struct columns *c)
 
 int columns_ask(const struct table *table, const char *option, const char *what, struct error *err)
 {
-    char *names = table_names(table);
+    SCOPED(mem_free_at) char *names = table_names(table);
     fail_at(err, ERR_USAGE, table->path, ERROR_NO_OFFSET, "does not say which column has the %s: %s", what, names);
-    mem_free(names);
     return hint(err, "--%s COLUMN says it", option);
 }
 

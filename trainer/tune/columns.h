@@ -2,11 +2,7 @@
  * choice. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/tune/user_table.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 #define COLUMN_NONE SIZE_MAX
 

@@ -1,14 +1,10 @@
 #include "trainer/tune/corpus.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
-#include "base/mem.h"
 
 #define HELD_OUT 10 /* one sentence in ten */
-
-/* ---- words to pieces ---- */
 
 static void add_word(struct corpus *c, struct str tag)
 {
@@ -38,8 +34,6 @@ static void add_pieces(struct corpus *c, struct str word, const struct text *tex
     for (size_t i = 0; i < c->one.count; i++)
         ids_add(&c->pieces, c->one.data[i]);
 }
-
-/* ---- pieces to samples ---- */
 
 /* Where window k begins: they overlap by half, and the last one ends with the sentence. */
 static size_t window_start(size_t k, size_t room, size_t pieces)
@@ -112,8 +106,6 @@ void corpus_add(struct corpus *c, const struct tagged *sentence, const struct te
                 mark(c, first + next, (uint32_t)(c->starts.data[next] - start) + 1);
     }
 }
-
-/* ---- a file ---- */
 
 static bool is_held(const struct tagged *sentence)
 {

@@ -3,13 +3,9 @@
  * half; a word is marked in the window that has most context on its shorter side. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/recipe/text.h"
 #include "trainer/tune/samples.h"
 #include "trainer/tune/tagged.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 /* Zeroed it is ready. */
 struct corpus {

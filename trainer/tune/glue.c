@@ -2,17 +2,11 @@
  *
  *     predictions/TASK.tsv    of the test file, where there is one, else of the dev file
  *     eval_results.txt        key = value: the scores */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/file.h"
-#include "base/mem.h"
 #include "base/output.h"
 #include "trainer/keep/history.h"
 #include "trainer/tune/class_task.h"
 #include "trainer/tune/glue_scores.h"
-#include "trainer/tune/glue_tasks.h"
 #include "trainer/tune/predict.h"
 
 _Static_assert(GLUE_DEVS_MAX <= CLASS_DEVS, "a job scores every dev file");
@@ -23,15 +17,12 @@ struct glue {
     struct glue_set train, devs[GLUE_DEVS_MAX], tests[GLUE_DEVS_MAX]; /* tests: empty where there is no file */
 };
 
-/* ---- what is trained on ---- */
-
 static int read_file(const struct glue *g, const char *name, bool labelled, struct glue_set *set, struct error *err)
 {
+    SCOPED(mem_free_at)
     char *folder = path_join(g->job.settings->glue, g->task->folder), *path = path_join(folder, name);
     const int result =
         labelled || path_exists(path) ? glue_read(g->task, path, labelled, &g->job.text, g->job.length, set, err) : 0;
-    mem_free(folder);
-    mem_free(path);
     return result;
 }
 
@@ -73,8 +64,6 @@ static void release(struct class_job *job)
         glue_set_release(&g->tests[i]);
     }
 }
-
-/* ---- what is made of the model ---- */
 
 static json_t *part(json_t *scores, const char *key, json_t *fresh)
 {
@@ -150,8 +139,6 @@ static int keep(const struct class_job *job, const struct evaluation_work *work,
     mem_free(path);
     return result;
 }
-
-/* ---- the row ---- */
 
 static const struct class_kind class_kind = {
     .head = HEAD_CLASS,

@@ -1,16 +1,10 @@
 #include "trainer/tune/glue_scores.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "trainer/tune/class_task.h"
 #include "trainer/tune/scores.h"
-#include "trainer/tune/tune_kinds.h"
 
 static const char *const accuracy_keys[] = {"acc", NULL};
 static const char *const accuracy_f1_keys[] = {"acc", "f1", "acc_and_f1", NULL};
@@ -28,8 +22,6 @@ const char *const *glue_keys(enum glue_metric metric)
     _Static_assert(sizeof keys / sizeof *keys == GLUE_METRICS, "keys for every metric");
     return keys[metric];
 }
-
-/* ---- scores ---- */
 
 struct scoring {
     const char *suffix;
@@ -102,30 +94,25 @@ void glue_score(const struct glue_task *task, const struct samples *samples, con
 
 static uint32_t commonest_label(const struct samples *samples, uint32_t labels)
 {
-    size_t *counts = mem_clear(labels, sizeof *counts);
+    SCOPED(mem_free_at) size_t *counts = mem_clear(labels, sizeof *counts);
     uint32_t most = 0;
     for (size_t i = 0; i < samples->count; i++)
         counts[samples->items[i].label]++;
     for (uint32_t i = 1; i < labels; i++)
         most = counts[i] > counts[most] ? i : most;
-    mem_free(counts);
     return most;
 }
 
 void glue_score_commonest(const struct glue_task *task, const struct samples *samples, const char *suffix,
                           json_t *values)
 {
-    float *logits = mem_clear(samples->count * task->labels, sizeof *logits);
-    json_t *ignored = json_array();
+    SCOPED(mem_free_at) float *logits = mem_clear(samples->count * task->labels, sizeof *logits);
+    json_auto_t *ignored = json_array();
     const uint32_t label = task->labels > 1 ? commonest_label(samples, task->labels) : 0;
     for (size_t i = 0; i < samples->count; i++)
         logits[i * task->labels + label] = 1;
     glue_score(task, samples, logits, suffix, values, ignored);
-    json_decref(ignored);
-    mem_free(logits);
 }
-
-/* ---- lines ---- */
 
 /* "acc 0.842 (0.684), f1 0.889 (0.812)": the scores of every dev file. */
 static void add_scores(const struct glue_task *task, const json_t *scores, struct buf *out)
@@ -154,7 +141,7 @@ static void say_passed_over(console_line line, const char *file, const json_t *r
 
 void glue_say_scores(console_line line, const struct glue_task *task, const json_t *scores)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     char rows[56];
     size_t i;
     const json_t *key;
@@ -169,10 +156,7 @@ void glue_say_scores(console_line line, const struct glue_task *task, const json
     say_passed_over(line, "train.tsv", json_object_get(scores, "passed_over"));
     json_array_foreach(json_object_get(scores, "dev_passed_over"), i, key)
         say_passed_over(line, task->devs[i].dev, key);
-    buf_release(&text);
 }
-
-/* ---- files ---- */
 
 /* Writes the fewest digits that give the same number again, as Python does. */
 static void add_number(struct buf *out, double value)
@@ -188,7 +172,7 @@ static void add_number(struct buf *out, double value)
 int glue_write_predictions(const struct glue_task *task, const char *path, const float *logits, size_t count,
                            struct error *err)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     buf_add_text(&text, "index\tprediction\n");
     for (size_t i = 0; i < count; i++) {
         buf_addf(&text, "%zu\t", i);
@@ -197,9 +181,7 @@ int glue_write_predictions(const struct glue_task *task, const char *path, const
         else
             buf_addf(&text, "%s\n", task->label_names[class_of(logits + i * task->labels, task->labels)]);
     }
-    const int result = file_write_all(path, text.data, text.size, err);
-    buf_release(&text);
-    return result;
+    return file_write_all(path, text.data, text.size, err);
 }
 
 static int by_name(const void *a, const void *b)
@@ -230,8 +212,6 @@ int glue_write_results(const char *path, const json_t *values, struct error *err
     mem_free(keys);
     return result;
 }
-
-/* ---- several runs ---- */
 
 static int by_value(const void *a, const void *b)
 {

@@ -1,11 +1,8 @@
 /* Scores a model's answers to a task of GLUE, and writes them. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/run/console.h"
 #include "trainer/tune/glue_tasks.h"
-
-#include <jansson.h>
 
 #define EVAL_RESULTS_NAME "eval_results.txt"
 

@@ -3,11 +3,7 @@
 #include "trainer/tune/glue_tasks.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/file.h"
-#include "base/mem.h"
 #include "base/output.h"
 #include "trainer/tune/class_task.h"
 #include "trainer/tune/user_table.h"
@@ -50,42 +46,33 @@ const struct glue_task *glue_task_named(const char *name)
     return NULL;
 }
 
-/* ---- folders ---- */
-
 bool glue_has_folder(const struct glue_task *task, const char *data)
 {
-    char *folder = path_join(data, task->folder);
-    const bool there = path_is_directory(folder);
-    mem_free(folder);
-    return there;
+    SCOPED(mem_free_at) char *folder = path_join(data, task->folder);
+    return path_is_directory(folder);
 }
 
 static int check_file(const char *folder, const char *name, struct error *err)
 {
-    char *path = path_join(folder, name);
+    SCOPED(mem_free_at) char *path = path_join(folder, name);
     const int result =
         path_exists(path) ? 0 : fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is not there: a file of the task");
-    mem_free(path);
     return result;
 }
 
 int glue_check_folder(const struct glue_task *task, const char *data, bool trains, struct error *err)
 {
-    char *folder = path_join(data, task->folder);
-    int result = 0;
+    SCOPED(mem_free_at) char *folder = path_join(data, task->folder);
     if (!path_is_directory(folder)) {
         fail_at(err, ERR_USAGE, folder, ERROR_NO_OFFSET, "is not there: the task's folder");
-        result = hint(err, "--data names the folder that holds CoLA, SST-2, MRPC and the others");
+        return hint(err, "--data names the folder that holds CoLA, SST-2, MRPC and the others");
     }
-    if (result == 0 && trains)
-        result = check_file(folder, "train.tsv", err);
-    for (int i = 0; i < GLUE_DEVS_MAX && task->devs[i].dev && result == 0; i++)
-        result = check_file(folder, task->devs[i].dev, err);
-    mem_free(folder);
-    return result;
+    if (trains)
+        TRY(check_file(folder, "train.tsv", err));
+    for (int i = 0; i < GLUE_DEVS_MAX && task->devs[i].dev; i++)
+        TRY(check_file(folder, task->devs[i].dev, err));
+    return 0;
 }
-
-/* ---- a row ---- */
 
 /* The state of reading a file. */
 struct reading {
@@ -98,13 +85,12 @@ struct reading {
 
 static int bad_label(const struct reading *r, int column, struct str label, struct error *err)
 {
-    struct buf names = {0};
+    SCOPED(buf_release) struct buf names = {0};
     for (uint32_t i = 0; i < r->task->labels && r->task->labels > 1; i++)
         buf_addf(&names, "%s%s", i > 0 ? ", " : "", r->task->label_names[i]);
     fail_at(err, ERR_INPUT, r->path, ERROR_NO_OFFSET, "line %" PRIu64 ", column %d: the label is \"%.*s\", not %s%s",
             r->table.line, column + 1, (int)(label.size < 40 ? label.size : 40), label.data,
             r->task->labels > 1 ? "one of " : "a number", names.size > 0 ? buf_text(&names) : "");
-    buf_release(&names);
     return -1;
 }
 
@@ -152,8 +138,6 @@ static int take_row(struct reading *r, struct samples *samples, struct error *er
               samples);
     return 0;
 }
-
-/* ---- a file ---- */
 
 static int take_rows(struct reading *r, struct glue_set *set, struct error *err)
 {

@@ -2,12 +2,8 @@
  * glue_tasks. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/tune/samples.h"
 #include "trainer/recipe/text.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 enum glue_metric {
     GLUE_ACCURACY,     /* acc */

@@ -13,17 +13,15 @@
 #include "tokenizer/vocab.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* ---- facts ---- */
 
 static json_t *piece_json(const struct vocab *vocab, uint32_t id)
 {
-    char *text = mem_alloc(vocab->pieces[id].size + 1);
+    SCOPED(mem_free_at) char *text = mem_alloc(vocab->pieces[id].size + 1);
     memcpy(text, vocab->pieces[id].data, vocab->pieces[id].size);
     text[vocab->pieces[id].size] = 0;
     json_t *piece = json_name(text);
-    mem_free(text);
     return piece;
 }
 
@@ -31,20 +29,18 @@ static json_t *piece_json(const struct vocab *vocab, uint32_t id)
 static int find_commonest(const struct guesses_work *work, const struct vocab *vocab, struct sequence *sequence,
                           uint32_t *id, struct error *err)
 {
-    uint64_t *counts = mem_array(vocab->count, sizeof *counts);
-    int result = 0;
+    SCOPED(mem_free_at) uint64_t *counts = mem_array(vocab->count, sizeof *counts);
     memset(counts, 0, vocab->count * sizeof *counts);
-    for (uint64_t k = 0; k < work->samples && result == 0; k++) {
-        result = work->source->fetch(work->source->context, k, sequence, err);
-        for (uint32_t i = 0; result == 0 && i < sequence->marks[HEAD_MASKED].count; i++)
+    for (uint64_t k = 0; k < work->samples; k++) {
+        TRY(work->source->fetch(work->source->context, k, sequence, err));
+        for (uint32_t i = 0; i < sequence->marks[HEAD_MASKED].count; i++)
             counts[sequence->marks[HEAD_MASKED].labels[i]]++;
     }
     *id = 0;
     for (uint32_t i = 1; i < vocab->count; i++)
         if (counts[i] > counts[*id])
             *id = i;
-    mem_free(counts);
-    return result;
+    return 0;
 }
 
 static uint32_t largest(const float *logits, uint32_t count)
@@ -98,7 +94,7 @@ static int guess(const struct guesses_work *work, const struct vocab *vocab, uin
     struct model_metrics ignored = {0};
     TRY(work->source->fetch(work->source->context, k, sequence, err));
     const int32_t rows = (int32_t)sequence->marks[HEAD_MASKED].count;
-    float *logits = mem_array((size_t)rows * vocab->count + 1, sizeof *logits);
+    SCOPED(mem_free_at) float *logits = mem_array((size_t)rows * vocab->count + 1, sizeof *logits);
     pack_clear(batch);
     pack_add(batch, work->limits, sequence, 0);
     pack_finish(batch, work->limits);
@@ -110,7 +106,6 @@ static int guess(const struct guesses_work *work, const struct vocab *vocab, uin
     if (source->part)
         json_object_set_new(json, "dataset", json_integer(source->part(source->context, k) + 1));
     json_array_append_new(samples, json);
-    mem_free(logits);
     return 0;
 }
 
@@ -157,9 +152,8 @@ static const char *bare(const char *piece)
 static void add_piece(struct buf *line, const char *piece)
 {
     const size_t size = strlen(piece) + 1;
-    char *safe = mem_alloc(size);
+    SCOPED(mem_free_at) char *safe = mem_alloc(size);
     buf_add_text(line, log_safe(piece, safe, size));
-    mem_free(safe);
 }
 
 static void add_guess(struct buf *line, const char *piece, const char *label, bool truth, const struct colours *c)
@@ -180,7 +174,7 @@ static void add_guess(struct buf *line, const char *piece, const char *label, bo
 static void print_row(const json_t *sample, const char *always, const struct colours *c)
 {
     const json_t *pieces = json_object_get(sample, "pieces"), *guesses = json_object_get(sample, "guesses"), *value;
-    struct buf line = {0};
+    SCOPED(buf_release) struct buf line = {0};
     size_t i, next = 0;
     const size_t last = json_array_size(pieces) - 1;
     json_array_foreach(pieces, i, value)
@@ -199,7 +193,6 @@ static void print_row(const json_t *sample, const char *always, const struct col
         }
     }
     printf("%s\n", buf_text(&line));
-    buf_release(&line);
 }
 
 static int count_of(const json_t *sample, const char *name)
@@ -212,7 +205,7 @@ void guesses_print(const json_t *guesses, bool coloured)
     const struct colours c =
         coloured ? (struct colours){"\033[32m", "\033[31m", "\033[2m", "\033[0m"} : (struct colours){"", "", "", ""};
     const char *commonest = json_string_value(json_object_get(json_object_get(guesses, "commonest"), "piece"));
-    struct buf always = {0};
+    SCOPED(buf_release) struct buf always = {0};
     const json_t *samples = json_object_get(guesses, "samples"), *sample;
     int masked = 0, right = 0, commonest_right = 0;
     size_t i;
@@ -233,5 +226,4 @@ void guesses_print(const json_t *guesses, bool coloured)
     }
     printf("right      the model %d of %d; always %s, the commonest piece, %d of %d\n", right, masked,
            buf_text(&always), commonest_right, masked);
-    buf_release(&always);
 }

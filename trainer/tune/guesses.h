@@ -2,12 +2,9 @@
  * same piece at every place, is right. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/data/pack.h"
 #include "trainer/data/source.h"
 #include "trainer/model/model.h"
-
-#include <jansson.h>
 
 struct guesses_work {
     const struct ops *ops;

@@ -2,15 +2,11 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/json.h"
-#include "base/mem.h"
 
 #define HELD_OUT 10 /* one text in ten */
-
-/* ---- rows ---- */
 
 struct reading_rows {
     const struct labelled_options *options;
@@ -115,8 +111,6 @@ int labelled_read(const struct labelled_options *options, struct labelled *rows,
     return result;
 }
 
-/* ---- labels ---- */
-
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -146,7 +140,8 @@ static void add_label(struct str label, struct buf *names)
 static void split_cell(struct str cell, char separator, struct buf *names)
 {
     json_error_t why;
-    json_t *array = str_starts(cell, STR("[")) ? json_parse(cell, CELL_BYTES_MAX, &why) : NULL, *item;
+    json_auto_t *array = str_starts(cell, STR("[")) ? json_parse(cell, CELL_BYTES_MAX, &why) : NULL;
+    json_t *item;
     size_t i;
     json_array_foreach(array, i, item) if (json_is_string(item)) add_label(str_of(json_string_value(item)), names);
     for (bool more = !array; more;) {
@@ -156,7 +151,6 @@ static void split_cell(struct str cell, char separator, struct buf *names)
         add_label((struct str){cell.data, size}, names);
         cell = (struct str){cell.data + size + more, cell.size - size - more};
     }
-    json_decref(array);
 }
 
 /* All cells, cut. The ends of the rows go to ends[rows], unless that is NULL. */
@@ -216,7 +210,7 @@ int labelled_split(struct labelled *rows, char separator, const char *path, stru
 
 bool labelled_bits(struct str cell, const char *const *names, size_t count, uint32_t *bits)
 {
-    struct buf labels = {0};
+    SCOPED(buf_release) struct buf labels = {0};
     bool known = false;
     for (size_t k = 0; count <= BITS_LABELS && k < sizeof separators && !known; k++) {
         buf_reset(&labels);
@@ -231,7 +225,6 @@ bool labelled_bits(struct str cell, const char *const *names, size_t count, uint
             *bits |= known ? 1u << i : 0;
         }
     }
-    buf_release(&labels);
     return known;
 }
 

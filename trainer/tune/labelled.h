@@ -1,13 +1,8 @@
 /* A user's table of texts with labels, as samples: what classify trains on and what it is scored on. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/tune/class_task.h"
 #include "trainer/tune/columns.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* The rows of one split; zeroed it is ready. */
 struct labelled {

@@ -1,26 +1,18 @@
 #include "trainer/tune/labels.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/file.h"
-#include "base/mem.h"
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"
 #include "base/json.h"
 
 int labels_read(const char *files, json_t **config, struct error *err)
 {
-    char *path = config_locate(files);
-    const int result = json_read_foreign(path, CONFIG_BYTES_MAX, ERR_UNSAFE, config, err);
-    mem_free(path);
-    return result;
+    SCOPED(mem_free_at) char *path = config_locate(files);
+    return json_read_foreign(path, CONFIG_BYTES_MAX, ERR_UNSAFE, config, err);
 }
-
-/* ---- names ---- */
 
 /* The next letter that counts, in lower case; 0 at the end. */
 static char letter(const char **at)
@@ -164,8 +156,6 @@ struct label_set labels_of_glue(const struct glue_task *task)
     return (struct label_set){task->name, task, task->labels, task->label_names, task->other_names, false};
 }
 
-/* ---- the choice ---- */
-
 static bool architecture_ends(const struct described *d, const char *end)
 {
     return d->architecture && str_ends(str_of(d->architecture), str_of(end));
@@ -272,19 +262,17 @@ static void choose(const json_t *config, const struct described *d, enum head_ki
 void labels_choose(const json_t *config, enum head_kind head, const char *recorded, const struct label_set *set,
                    struct head_choice *choice)
 {
-    struct described d = describe(config);
+    SCOPED(described_release) struct described d = describe(config);
     *choice = (struct head_choice){0};
     choose(config, &d, head, recorded, set, choice);
-    described_release(&d);
 }
 
 void labels_choose_head(const json_t *config, enum head_kind head, struct head_choice *choice)
 {
-    struct described d = describe(config);
+    SCOPED(described_release) struct described d = describe(config);
     *choice = (struct head_choice){0};
     if (d.architecture && !architecture_ends(&d, head_kinds[head]->class_end))
         draw(choice, false, "it is a %.60s", d.architecture);
-    described_release(&d);
 }
 
 size_t labels_tasks(const json_t *config, const struct glue_task *out[GLUE_TASKS])

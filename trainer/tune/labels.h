@@ -2,11 +2,8 @@
  * config.json, never by its shape. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/keep/head_choice.h"
 #include "trainer/tune/glue_tasks.h"
-
-#include <jansson.h>
 
 /* Reads the config.json of a model in this directory; the caller json_decref's it. */
 int labels_read(const char *files, json_t **config, struct error *err);

@@ -1,9 +1,5 @@
 #include "trainer/tune/predict.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "trainer/model/head.h"
 
 size_t predict_rows(const struct samples *samples)
@@ -94,7 +90,7 @@ static int predict_range(const struct evaluation_work *work, const struct sample
 /* Every process has the logits of its own samples, and zeros elsewhere; a sum with zeros is exact. */
 static int gather(struct process_group *processes, float *logits, size_t count, double *loss, struct error *err)
 {
-    double *sums = mem_array(count + 1, sizeof *sums);
+    SCOPED(mem_free_at) double *sums = mem_array(count + 1, sizeof *sums);
     for (size_t i = 0; i < count; i++)
         sums[i] = (double)logits[i];
     sums[count] = *loss;
@@ -102,7 +98,6 @@ static int gather(struct process_group *processes, float *logits, size_t count, 
     for (size_t i = 0; i < count; i++)
         logits[i] = (float)sums[i];
     *loss = sums[count];
-    mem_free(sums);
     return result;
 }
 

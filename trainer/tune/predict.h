@@ -1,7 +1,6 @@
 /* A model's predictions for samples in memory: the logits of a head, on the host. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/task/task.h"
 #include "trainer/tune/samples.h"
 

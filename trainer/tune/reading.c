@@ -1,8 +1,5 @@
 #include "trainer/tune/reading.h"
 
-#include <inttypes.h>
-#include <math.h>
-
 #include "base/log.h"
 #include "base/output.h"
 #include "base/progress.h"

@@ -5,15 +5,8 @@
  * */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/run/engine.h"
-#include "trainer/recipe/origin.h"
-#include "trainer/recipe/recipe.h"
-#include "trainer/recipe/settings.h"
-#include "trainer/task/task.h"
 #include "trainer/recipe/text.h"
-
-#include <stdint.h>
 
 struct reading {
     struct settings settings; /* the command line, with the model as --init */

@@ -1,10 +1,8 @@
 #include "trainer/tune/samples.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/hash.h"
-#include "base/mem.h"
 #include "shards/order.h"
 
 void features_truncate(struct ids *a, struct ids *b, size_t most)

@@ -11,11 +11,6 @@
 #include "tokenizer/ids.h"
 #include "tokenizer/vocab.h"
 #include "trainer/data/source.h"
-#include "trainer/data/heads.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* Removes pieces from the end of the longer of two texts (of b if they are equally long) until together they have at
  * most `most` (Google's _truncate_seq_pair). */

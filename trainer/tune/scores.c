@@ -83,7 +83,7 @@ static int by_value(const void *a, const void *b)
 /* Ranks values; equal ones get the mean of their ranks. */
 static void rank(const double *values, size_t count, double *ranks)
 {
-    struct ranked *sorted = mem_array(count, sizeof *sorted);
+    SCOPED(mem_free_at) struct ranked *sorted = mem_array(count, sizeof *sorted);
     for (size_t i = 0; i < count; i++)
         sorted[i] = (struct ranked){values[i], i};
     qsort(sorted, count, sizeof *sorted, by_value);
@@ -93,15 +93,13 @@ static void rank(const double *values, size_t count, double *ranks)
         for (size_t j = i; j < end; j++)
             ranks[sorted[j].place] = (double)(i + end - 1) / 2 + 1;
     }
-    mem_free(sorted);
 }
 
 struct score score_spearman(const double *found, const double *truth, size_t count)
 {
-    double *ranks = mem_array(2 * count + 1, sizeof *ranks);
+    SCOPED(mem_free_at) double *ranks = mem_array(2 * count + 1, sizeof *ranks);
     rank(found, count, ranks);
     rank(truth, count, ranks + count);
     const struct score score = score_pearson(ranks, ranks + count, count);
-    mem_free(ranks);
     return score;
 }

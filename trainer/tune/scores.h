@@ -4,10 +4,6 @@
 
 #include "base/str.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* A score, and whether it is undefined: then it is 0, as in scikit-learn. */
 struct score {
     double value;

@@ -1,11 +1,8 @@
 #include "trainer/tune/span_scores.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
-
-/* ---- spans ---- */
 
 struct span {
     const char *type;
@@ -74,8 +71,6 @@ static size_t find_spans(const char *const *tags, const size_t *ends, size_t sen
     }
     return finder.count;
 }
-
-/* ---- counts ---- */
 
 struct type_counts {
     const char *type;

@@ -9,21 +9,15 @@
  *
  * Without questions to be answered (`dev` NULL) none of them. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/output.h"
 #include "trainer/task/evaluate.h"
 #include "base/json.h"
-#include "trainer/keep/safetensors.h"
 #include "trainer/tune/answers.h"
 #include "trainer/tune/labels.h"
 #include "trainer/tune/predict.h"
 #include "trainer/tune/squad_scores.h"
-#include "trainer/tune/squad_windows.h"
 #include "trainer/tune/tune_kinds.h"
 
 static const struct metric metrics[] = {
@@ -134,18 +128,14 @@ static void release(void *context)
 
 static int write_text(const char *directory, const char *name, const struct buf *text, struct error *err)
 {
-    char *path = path_join(directory, name);
-    const int result = file_write_all(path, text->data, text->size, err);
-    mem_free(path);
-    return result;
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
+    return file_write_all(path, text->data, text->size, err);
 }
 
 static int write_object(const char *directory, const char *name, const json_t *object, struct error *err)
 {
-    char *path = path_join(directory, name);
-    const int result = json_file_write(path, object, err);
-    mem_free(path);
-    return result;
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
+    return json_file_write(path, object, err);
 }
 
 static void add_real(struct buf *out, const char *key, double value)
@@ -186,7 +176,7 @@ struct answered {
 
 static void answer_all(const struct squad *s, const struct logits_source *logits, struct answered *a)
 {
-    struct answers answers = {0};
+    SCOPED(answers_release) struct answers answers = {0};
     for (size_t i = 0; i < s->dev_features.count; i++) {
         const struct squad_feature *feature = &s->dev_features.items[i];
         const struct str id = feature->question->id;
@@ -197,7 +187,6 @@ static void answer_all(const struct squad *s, const struct logits_source *logits
             json_object_set_new(a->odds, id.data, json_real(answers.null_odds));
     }
     buf_add_text(&a->nbest, a->nbest.size == 0 ? "{}\n" : "\n}\n");
-    answers_release(&answers);
 }
 
 static int write_all(const struct squad *s, const struct answered *a, const json_t *scores, const char *directory,
@@ -298,13 +287,10 @@ static int answer_by_model(struct squad *s, const struct evaluation_work *work, 
                            struct error *err)
 {
     const struct samples *samples = &s->dev_features.samples;
-    float *logits = mem_array(2 * samples->id_count + 1, sizeof *logits);
+    SCOPED(mem_free_at) float *logits = mem_array(2 * samples->id_count + 1, sizeof *logits);
     const void *context[] = {samples, logits};
-    int result = samples->count > 0 ? predict(work, samples, logits, NULL, err) : 0;
-    if (result == 0)
-        result = answer(s, &(struct logits_source){answers_window, context}, directory, scores, err);
-    mem_free(logits);
-    return result;
+    TRY(samples->count > 0 ? predict(work, samples, logits, NULL, err) : 0);
+    return answer(s, &(struct logits_source){answers_window, context}, directory, scores, err);
 }
 
 static int evaluate(void *context, const struct evaluation_work *work, json_t **scores, struct error *err)

@@ -2,13 +2,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/mem.h"
 #include "trainer/data/input.h"
-
-/* ---- contexts ---- */
 
 static bool ends_word(uint32_t point)
 {
@@ -43,8 +40,6 @@ static uint32_t points_of(struct str text)
         count += ((unsigned char)text.data[i] & 0xc0) != 0x80;
     return count;
 }
-
-/* ---- questions ---- */
 
 static struct str text_of(const json_t *value)
 {
@@ -171,8 +166,6 @@ static int take_all(struct squad_file *file, const char *path, struct error *err
     return result;
 }
 
-/* ---- a file ---- */
-
 /* Adds a line's question, as a paragraph of its own whose only question is the line's object. */
 static int take_line(json_t *data, const char *path, struct str line, uint64_t number, struct error *err)
 {
@@ -207,10 +200,8 @@ static bool is_lines(struct str text)
     json_error_t why;
     if (!input_line(&text, &line) || !str_starts(str_trim(line), STR("{")))
         return false;
-    json_t *first = json_parse(line, SQUAD_BYTES_MAX, &why);
-    const bool lines = first && !json_object_get(first, "data") && json_object_get(first, "question");
-    json_decref(first);
-    return lines;
+    json_auto_t *first = json_parse(line, SQUAD_BYTES_MAX, &why);
+    return first && !json_object_get(first, "data") && json_object_get(first, "question");
 }
 
 static int read_text(const char *path, struct buf *text, struct error *err)
@@ -251,14 +242,11 @@ bool squad_has_answers(const struct squad_file *file)
 
 int squad_read(struct squad_file *file, const char *path, struct error *err)
 {
-    struct buf bytes = {0};
+    SCOPED(buf_release) struct buf bytes = {0};
     *file = (struct squad_file){0};
-    int result = read_text(path, &bytes, err);
+    TRY(read_text(path, &bytes, err));
     const struct str text = str_without_mark(buf_str(&bytes));
-    if (result == 0)
-        result = take_text(file, path, text, bytes.size - text.size, err);
-    buf_release(&bytes);
-    return result;
+    return take_text(file, path, text, bytes.size - text.size, err);
 }
 
 void squad_release(struct squad_file *file)

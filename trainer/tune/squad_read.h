@@ -10,11 +10,6 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/str.h"
-
-#include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #define SQUAD_BYTES_MAX (512u << 20)
 

@@ -6,10 +6,7 @@
 
 #include "base/mem.h"
 #include "tokenizer/normalize.h"
-#include "tokenizer/unicode.h"
 #include "trainer/tune/alnum.h"
-
-/* ---- what is compared ---- */
 
 /* White space as in Python's str.split(). */
 static bool is_space(uint32_t p)
@@ -48,7 +45,7 @@ static void add_point(struct buf *out, uint32_t point)
 /* Removes case and ASCII punctuation. */
 static void lower(struct str text, struct buf *out)
 {
-    struct buf scratch = {0};
+    SCOPED(buf_release) struct buf scratch = {0};
     const struct str lowered = sigma_lower(&unicode_google, text, &scratch);
     uint32_t point;
     unsigned skip, size;
@@ -64,7 +61,6 @@ static void lower(struct str text, struct buf *out)
         if (point == 0x130)
             add_point(out, 0x307);
     }
-    buf_release(&scratch);
 }
 
 static bool is_article(struct str word)
@@ -116,7 +112,7 @@ static bool next_word(struct str *rest, struct str *word)
 
 void squad_normalize(struct str text, struct buf *out)
 {
-    struct buf small = {0}, plain = {0};
+    SCOPED(buf_release) struct buf small = {0}, plain = {0};
     struct str word;
     lower(text, &small);
     drop_articles(buf_str(&small), &plain);
@@ -126,21 +122,14 @@ void squad_normalize(struct str text, struct buf *out)
             buf_add_byte(out, ' ');
         buf_add_str(out, word);
     }
-    buf_release(&small);
-    buf_release(&plain);
 }
-
-/* ---- two texts ---- */
 
 double squad_exact(struct str found, struct str truth)
 {
-    struct buf a = {0}, b = {0};
+    SCOPED(buf_release) struct buf a = {0}, b = {0};
     squad_normalize(found, &a);
     squad_normalize(truth, &b);
-    const bool equal = str_equal(buf_str(&a), buf_str(&b));
-    buf_release(&a);
-    buf_release(&b);
-    return equal;
+    return str_equal(buf_str(&a), buf_str(&b));
 }
 
 static int by_text(const void *a, const void *b)
@@ -161,10 +150,11 @@ static struct str *words_of(struct str text, size_t *count)
 
 double squad_f1(struct str found, struct str truth, bool version_2)
 {
-    struct buf a = {0}, b = {0};
+    SCOPED(buf_release) struct buf a = {0}, b = {0};
     size_t a_count, b_count, common = 0;
     squad_normalize(found, &a);
     squad_normalize(truth, &b);
+    SCOPED(mem_free_at)
     struct str *a_words = words_of(buf_str(&a), &a_count), *b_words = words_of(buf_str(&b), &b_count);
     for (size_t i = 0, j = 0; i < a_count && j < b_count;) {
         const int order = str_compare(a_words[i], b_words[j]);
@@ -179,14 +169,8 @@ double squad_f1(struct str found, struct str truth, bool version_2)
         const double precision = (double)common / (double)a_count, recall = (double)common / (double)b_count;
         f1 = 2 * precision * recall / (precision + recall);
     }
-    mem_free(a_words);
-    mem_free(b_words);
-    buf_release(&a);
-    buf_release(&b);
     return f1;
 }
-
-/* ---- a file ---- */
 
 struct question_score {
     double exact, f1, null_odds;
@@ -280,7 +264,7 @@ static void add_best(json_t *out, const char *name, struct question_score *score
 
 json_t *squad_score(const struct squad_file *file, const json_t *answers, const json_t *null_odds)
 {
-    struct question_score *scores = mem_array(file->count + 1, sizeof *scores);
+    SCOPED(mem_free_at) struct question_score *scores = mem_array(file->count + 1, sizeof *scores);
     json_t *out = json_object();
     json_int_t unanswered = 0;
     for (size_t i = 0; i < file->count; i++) {
@@ -302,6 +286,5 @@ json_t *squad_score(const struct squad_file *file, const json_t *answers, const 
         add_best(out, "exact", scores, file->count, true);
         add_best(out, "f1", scores, file->count, false);
     }
-    mem_free(scores);
     return out;
 }

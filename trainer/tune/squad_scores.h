@@ -4,8 +4,6 @@
 
 #include "trainer/tune/squad_read.h"
 
-#include <jansson.h>
-
 /* Appends to out the normalized text, which is what is compared. */
 void squad_normalize(struct str text, struct buf *out);
 

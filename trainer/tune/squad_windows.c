@@ -2,9 +2,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <string.h>
-
-#include "base/mem.h"
 
 /* ---- the place of an answer ---- */
 
@@ -55,17 +52,14 @@ static void add_split(struct buf *out, struct str text)
 /* Whether words [first, last] of the context, with one blank between, contain the answer's text. */
 static bool words_hold(const struct squad_context *context, uint32_t first, uint32_t last, struct str answer)
 {
-    struct buf words = {0}, wanted = {0};
+    SCOPED(buf_release) struct buf words = {0}, wanted = {0};
     for (uint32_t i = first; i <= last && i < context->word_count; i++) {
         if (i > first)
             buf_add_byte(&words, ' ');
         buf_add_str(&words, context->words[i]);
     }
     add_split(&wanted, answer);
-    const bool hold = wanted.size == 0 || (words.size > 0 && str_find(buf_str(&words), buf_str(&wanted)) != SIZE_MAX);
-    buf_release(&words);
-    buf_release(&wanted);
-    return hold;
+    return wanted.size == 0 || (words.size > 0 && str_find(buf_str(&words), buf_str(&wanted)) != SIZE_MAX);
 }
 
 /* Narrows [*first, *last] to the first stretch of pieces in it, the longest for its start, that equals the answer's

@@ -8,9 +8,6 @@
 #include "trainer/tune/squad_read.h"
 #include "trainer/recipe/text.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct squad_limits {
     uint32_t length;     /* tokens of a window, question, [CLS] and [SEP] included */
     uint32_t stride;     /* pieces between the starts of two windows */

@@ -1,12 +1,8 @@
 /* One fine-tuning on a corpus with tags (class_task.h). Its scores are those of span_scores.h. */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/output.h"
 #include "trainer/tune/class_scores.h"
 #include "trainer/tune/class_task.h"
@@ -18,8 +14,6 @@ struct tagging {
     struct corpus train, dev;
     uint64_t unknown; /* words of dev whose tag the training lacks */
 };
-
-/* ---- tags ---- */
 
 static int by_text(const void *a, const void *b)
 {
@@ -68,11 +62,9 @@ static int find_names(struct tagging *t, struct error *err)
     return result;
 }
 
-/* ---- what is trained on ---- */
-
 static void say_data(const struct tagging *t)
 {
-    struct buf names = {0};
+    SCOPED(buf_release) struct buf names = {0};
     for (uint32_t i = 0; i < t->job.names.count && i < 8; i++)
         buf_addf(&names, "%s%.40s", i > 0 ? ", " : "", t->job.names.names[i]);
     log_say("tags       %s%s   %zu words in %zu sentences to train on, %zu in %zu to score%s", buf_text(&names),
@@ -80,7 +72,6 @@ static void say_data(const struct tagging *t)
             t->job.dev_path ? "" : " (every tenth sentence, by its hash)");
     if (!span_tags(t->job.names.names, t->job.names.count))
         log_say("note       the tags mark no spans (as B-PER, I-PER, O do): words are scored, not spans");
-    buf_release(&names);
 }
 
 static void say_odd(const struct tagging *t)
@@ -137,8 +128,6 @@ static void release(struct class_job *job)
     corpus_release(&t->dev);
 }
 
-/* ---- what is made of the model ---- */
-
 /* The accuracy of giving every word the commonest tag. */
 static json_t *score_commonest(const struct tagging *t, const char *const *truth, size_t count)
 {
@@ -177,7 +166,7 @@ static json_t *score_words(const struct tagging *t, const float *logits)
 static void score(const struct class_job *job, int i, const struct class_predictions *p, json_t *scores)
 {
     const struct tagging *t = (const struct tagging *)job;
-    json_t *own = score_words(t, p->logits);
+    json_auto_t *own = score_words(t, p->logits);
     (void)i;
     json_object_set_new(scores, "dev", json_integer((json_int_t)t->dev.words));
     json_object_set_new(scores, "sentences", json_integer((json_int_t)t->dev.sentences));
@@ -185,15 +174,12 @@ static void score(const struct class_job *job, int i, const struct class_predict
     if (job->train)
         json_object_set_new(scores, "train", json_integer((json_int_t)t->train.words));
     json_object_update(scores, own);
-    json_decref(own);
 }
 
 static const struct metric token_metrics[] = {
     {"token_loss", "token", METRIC_LOSS, HEAD_TOKEN, NULL},
     {"token_accuracy", "token", METRIC_ACCURACY, HEAD_TOKEN, BASELINE_MAJORITY},
 };
-
-/* ---- the row ---- */
 
 static const struct class_kind class_kind = {
     .head = HEAD_TOKEN,

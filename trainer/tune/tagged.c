@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -12,8 +11,6 @@
 
 static const char *const names[] = {"ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC"};
 #define NAMES (sizeof names / sizeof *names)
-
-/* ---- columns ---- */
 
 static int choose_column(struct tagged *t, const char *column, struct error *err)
 {
@@ -78,8 +75,6 @@ static bool is_conllu(struct str line, bool word)
     return count == NAMES && number && memchr(line.data, '\t', line.size) && (!word || is_number(id));
 }
 
-/* ---- lines ---- */
-
 static void add_word(struct tagged *t, struct str word, struct str tag)
 {
     if (t->word_count == t->word_room) {
@@ -137,8 +132,6 @@ static int take_line(struct tagged *t, struct tagged_line *line, uint64_t number
     add_word(t, word, there ? tag : (struct str){word.data, 0});
     return 0;
 }
-
-/* ---- a sentence ---- */
 
 static int take_json(struct tagged *t, struct error *err)
 {

@@ -11,13 +11,7 @@
  *     tagged_open → tagged_next … → tagged_close */
 #pragma once
 
-#include "base/error.h"
-#include "base/str.h"
 #include "trainer/data/input.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define TAGGED_WORDS_MAX 100000u /* of a sentence */
 

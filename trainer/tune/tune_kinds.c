@@ -1,10 +1,7 @@
 #include "trainer/tune/tune_kinds.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/output.h"
-#include "base/str.h"
 
 #define PLACED(kind) &kind,
 const struct tune_kind *const tune_kinds[] = {TUNE_KINDS(PLACED) NULL};
@@ -62,11 +59,10 @@ char *tune_command(const struct tune_task *task, const char *model)
     const char *verb = task->kind->verb;
     char *begin = strcmp(verb, task->name) == 0 ? command_text("dstrain %s --init %s", verb, model)
                                                 : command_text("dstrain %s %s --init %s", verb, task->name, model);
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     buf_addf(&text, "%s %s", begin, task->kind->asks);
     mem_free(begin);
     char *command = mem_copy_text(buf_text(&text));
-    buf_release(&text);
     return command;
 }
 

@@ -3,14 +3,8 @@
  * defines it, as glue.c and squad.c do; its verb is a row of verbs[] (options.c) and a file in verbs/. */
 #pragma once
 
-#include "base/error.h"
-#include "trainer/data/heads.h"
 #include "trainer/run/console.h"
 #include "trainer/run/setup.h"
-
-#include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 #define TUNE_KINDS(ROW)                                                                                                \
     ROW(tune_glue)                                                                                                     \

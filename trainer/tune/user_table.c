@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -354,11 +352,10 @@ void table_close(struct table *t)
 
 char *table_names(const struct table *t)
 {
-    struct buf names = {0};
+    SCOPED(buf_release) struct buf names = {0};
     for (size_t i = 0; i < t->columns && names.size < 200; i++)
         buf_addf(&names, "%s%.60s", i > 0 ? ", " : "", t->names[i]);
     char *text = mem_copy_text(buf_text(&names));
-    buf_release(&names);
     return text;
 }
 
@@ -376,11 +373,10 @@ int table_column(const struct table *t, const char *option, const char *name, si
             least = str_distance(wanted, str_of(t->names[i]));
         }
     fail_at(err, ERR_USAGE, t->path, ERROR_NO_OFFSET, "has no column \"%.60s\" (--%s)", name, option);
-    char *names = table_names(t);
+    SCOPED(mem_free_at) char *names = table_names(t);
     if (2 * least <= wanted.size) /* a slip; another word is none */
         hint(err, "did you mean \"%.60s\"? Its columns are: %s", t->names[near], names);
     else
         hint(err, "its columns are: %s", names);
-    mem_free(names);
     return -1;
 }

@@ -7,13 +7,7 @@
 #pragma once
 
 #include "base/csv.h"
-#include "base/error.h"
-#include "base/str.h"
 #include "trainer/data/input.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define TABLE_RECORD_BYTES_MAX (16u << 20)
 #define TABLE_COLUMNS_MAX      4096u

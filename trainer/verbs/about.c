@@ -1,21 +1,13 @@
 #include "trainer/verbs/about.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/output.h"
 #include "base/log.h"
-#include "base/mem.h"
-#include "base/scoped.h"
-#include "base/str.h"
-#include "shards/manifest.h"
 #include "trainer/data/datasets.h"
 #include "trainer/run/run.h"
 #include "trainer/tune/glue_tasks.h"
-#include "trainer/recipe/text.h"
 
 #define LANGUAGES_MAX 64
 #define HASH_DIGITS   16
@@ -30,8 +22,6 @@ json_t *about_read(const char *directory, const char *name, size_t bytes_max)
         json = NULL;
     return json;
 }
-
-/* ---- languages ---- */
 
 /* The length of the language code at the start of a dump's name, "en" in "enwiki"; 0: none. */
 static size_t language_size(const char *wiki)
@@ -132,8 +122,6 @@ static void add_history(json_t *languages, const json_t *record, const json_t *d
     json_decref(run);
 }
 
-/* ---- the model ---- */
-
 /* The last part of a path that names something: of a checkpoint in a run, the run. */
 static void name_of(const char *path, char *out, size_t size)
 {
@@ -154,7 +142,7 @@ static void describe_tokenizer(struct about *about, const char *files, const str
 {
     struct error ignored = {0};
     struct model_config model = *config;
-    struct text text = {0};
+    SCOPED(text_close) struct text text = {0};
     char pieces[32];
     const bool known = config->vocabulary > 0 && text_open(&text, files, &model, &ignored) == 0;
     if (known && text.vocab->kind != VOCAB_WORDPIECE)
@@ -164,7 +152,6 @@ static void describe_tokenizer(struct about *about, const char *files, const str
         snprintf(about->tokenizer, sizeof about->tokenizer, "WordPiece, %s pieces, %s, accents %s",
                  format_count(text.vocab->count, pieces), text.words.cased ? "cased" : "uncased",
                  text.words.strip_accents ? "stripped" : "kept");
-    text_close(&text);
 }
 
 json_t *about_record(const char *directory, enum model_source source, const char *files)

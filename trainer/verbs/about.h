@@ -3,9 +3,6 @@
 #pragma once
 
 #include "trainer/keep/checkpoint.h"
-#include "trainer/model/params.h"
-
-#include <jansson.h>
 
 struct about {
     char *run;             /* the directory of the run that it belongs to; NULL: none */

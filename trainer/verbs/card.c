@@ -1,9 +1,7 @@
 #include "trainer/verbs/card.h"
 
 #include <inttypes.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -147,7 +145,7 @@ static void add_loss(struct buf *card, const char *key, double loss)
 static void add_accuracy(struct buf *card, const json_t *line, const char *key, double accuracy)
 {
     static const char *const baselines[] = {BASELINE_COMMONEST, BASELINE_MAJORITY};
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     buf_addf(&text, "%.2f %%", 100 * accuracy);
     for (size_t i = 0; i < sizeof baselines / sizeof *baselines; i++) {
         char name[METRIC_KEY_BYTES];
@@ -157,7 +155,6 @@ static void add_accuracy(struct buf *card, const json_t *line, const char *key, 
             buf_addf(&text, " (%s %.2f %%)", baselines[i], 100 * json_number_value(baseline));
     }
     card_row(card, key, buf_text(&text));
-    buf_release(&text);
 }
 
 static void add_result(struct buf *card, const json_t *line, const char *key, const json_t *value)
@@ -183,7 +180,7 @@ static void add_results(struct buf *card, const char *run, uint64_t step, bool s
         const char *key, *title, *samples;
     } kinds[] = {{"train", "Loss of the last step", "samples"},
                  {"valid", "On samples held out from training", "valid_samples"}};
-    json_t *last = json_object();
+    json_auto_t *last = json_object();
     metrics_last(run, step, last);
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
         json_t *line = json_object_get(last, kinds[kind].key), *value;
@@ -198,7 +195,6 @@ static void add_results(struct buf *card, const char *run, uint64_t step, bool s
                 add_result(card, line, key, value);
         }
     }
-    json_decref(last);
 }
 
 /* ---- scores ---- */
@@ -227,21 +223,18 @@ static json_t *own_scores(const struct card_facts *facts)
 /* Whether --scores names the run itself, whose scores are in the card already. */
 static bool is_own(const struct card_facts *facts, const char *named)
 {
-    char *scores = path_join(facts->about->run, SCORES_NAME);
-    const bool own = path_same(named, facts->about->run) || path_same(named, scores);
-    mem_free(scores);
-    return own;
+    SCOPED(mem_free_at) char *scores = path_join(facts->about->run, SCORES_NAME);
+    return path_same(named, facts->about->run) || path_same(named, scores);
 }
 
 /* Whether the run in that directory started from the card's model, as text; NULL: not known. */
 static const char *began_with(const char *directory, const char *hash)
 {
-    json_t *record = about_read(directory, RUN_NAME, RUN_BYTES_MAX);
+    json_auto_t *record = about_read(directory, RUN_NAME, RUN_BYTES_MAX);
     const char *initial = json_string_value(json_object_get(json_object_get(record, "identity"), "initial_weights")),
                *answer = NULL;
     if (initial)
         answer = strncmp(initial, hash, strlen(hash)) == 0 ? "this model" : "another model";
-    json_decref(record);
     return answer;
 }
 
@@ -249,10 +242,9 @@ static const char *began_with(const char *directory, const char *hash)
 static int hash_weights(const char *files, char hash[17], struct error *err)
 {
     uint64_t number = 0;
-    char *path = safetensors_locate(files, WEIGHTS_NAME);
+    SCOPED(mem_free_at) char *path = safetensors_locate(files, WEIGHTS_NAME);
     const int result = path ? safetensors_hash(path, &number, err) : weights_missing(files, err);
     hash_text(number, hash);
-    mem_free(path);
     return result;
 }
 
@@ -406,7 +398,7 @@ static void add_head(struct buf *card, const struct card_facts *facts)
 int card_make(const struct card_facts *facts, struct buf *card, struct error *err)
 {
     const struct about *about = facts->about;
-    json_t *own = facts->identity ? own_scores(facts) : NULL;
+    json_auto_t *own = facts->identity ? own_scores(facts) : NULL;
     add_head(card, facts);
     add_labels(card, facts->config);
     if (facts->identity) {
@@ -418,7 +410,6 @@ int card_make(const struct card_facts *facts, struct buf *card, struct error *er
     }
     const int result = add_scores(card, facts, own, err);
     add_proof(card, facts);
-    json_decref(own);
     return result;
 }
 
@@ -455,10 +446,9 @@ static int write_data_cards(const json_t *datasets, const char *to, json_t *writ
 
 static int write_card(const struct export_job *job, const char *to, json_t *written, struct error *err)
 {
-    char *path = path_join(to, CARD_NAME);
+    SCOPED(mem_free_at) char *path = path_join(to, CARD_NAME);
     const int result = file_write_all(path, job->card.data, job->card.size, err);
     json_array_append_new(written, json_string(CARD_NAME));
-    mem_free(path);
     return result < 0 ? result : write_data_cards(job->datasets, to, written, err);
 }
 

@@ -1,15 +1,9 @@
 /* A model card: the README.md of a published model, as model hubs show it. */
 #pragma once
 
-#include "base/error.h"
 #include "base/opts.h"
-#include "base/str.h"
-#include "trainer/keep/checkpoint.h"
-#include "trainer/model/params.h"
 #include "trainer/verbs/about.h"
 #include "trainer/verbs/use.h"
-
-#include <jansson.h>
 
 #define CARD_NAME "README.md"
 

@@ -1,10 +1,5 @@
 #include "trainer/verbs/card_parts.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/log.h"
 #include "base/mem.h"
 #include "trainer/tune/confidence.h"
@@ -14,18 +9,15 @@
 #define CLASSES_MAX 100u /* that have a row of their own */
 #define CELL_SIZE   64
 
-/* ---- Markdown ---- */
-
 void card_escaped(struct buf *card, const char *text)
 {
     const size_t size = strlen(text) + 1;
-    char *safe = mem_alloc(size);
+    SCOPED(mem_free_at) char *safe = mem_alloc(size);
     for (const char *at = log_safe(text, safe, size); *at; at++) {
         if (strchr("|<>`*_[]\\#&", *at))
             buf_add_byte(card, '\\');
         buf_add_byte(card, *at);
     }
-    mem_free(safe);
 }
 
 void card_table(struct buf *card, const char *title)
@@ -44,7 +36,7 @@ void card_row(struct buf *card, const char *key, const char *value)
 
 void card_value(struct buf *card, const char *key, const json_t *value)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     if (json_is_string(value))
         buf_add_text(&text, json_string_value(value));
     else if (json_is_real(value))
@@ -55,7 +47,6 @@ void card_value(struct buf *card, const char *key, const json_t *value)
         buf_add_text(&text, json_is_true(value) ? "yes" : "no");
     if (text.size > 0)
         card_row(card, key, buf_text(&text));
-    buf_release(&text);
 }
 
 /* Adds a row for each value of an object. Objects in it are followed to `depth`; their keys are joined by blanks:
@@ -76,8 +67,6 @@ static void add_object(struct buf *card, const json_t *object, const char *befor
         buf_release(&name);
     }
 }
-
-/* ---- a score ---- */
 
 enum form { FORM_SHARE, FORM_PERCENT, FORM_COEFFICIENT, FORM_VALUE };
 
@@ -176,8 +165,6 @@ static char *interval_of(const json_t *scores, const char *key, double value, ch
         spans_text(scores, out);
     return out;
 }
-
-/* ---- tables ---- */
 
 /* Losses are in the tables of metrics. With one label for each row micro F1 is the accuracy, with several the subset
  * accuracy is. */

@@ -2,26 +2,19 @@
  * operation with the limits of the machine's products and memory, then passes, updates and whole steps, all on random
  * batches of full sequences. With --tune it first times the algorithms of products, writes their table, and uses it. */
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 
 #include "base/cores.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
-#include "base/random.h"
 #include "base/target.h"
 #include "trainer/device/backend.h"
 #include "trainer/model/config.h"
-#include "trainer/data/pack.h"
 #include "base/json.h"
 #include "trainer/device/machine.h"
 #include "trainer/model/model.h"
-#include "trainer/optim/optimizer.h"
 #include "trainer/recipe/recipe.h"
-#include "trainer/recipe/settings.h"
 #include "trainer/device/timings.h"
 
 #define SECONDS        3.0 /* per measurement, which has at least REPEATS repetitions */
@@ -87,7 +80,7 @@ static void make_batch(struct bench *b)
 {
     const struct sequence_room room = {(uint32_t)b->seq, {[HEAD_MASKED] = (uint32_t)b->masked, [HEAD_NEXT] = 1}};
     const struct pack_limits limits = limits_of(b);
-    struct sequence sequence = sequence_make(&room);
+    SCOPED(sequence_release) struct sequence sequence = sequence_make(&room);
     pack_init(&b->batch, &limits);
     pack_clear(&b->batch);
     for (int32_t i = 0; i < b->sequences; i++) {
@@ -95,7 +88,6 @@ static void make_batch(struct bench *b)
         pack_add(&b->batch, &limits, &sequence, (uint32_t)i);
     }
     pack_finish(&b->batch, &limits);
-    sequence_release(&sequence);
 }
 
 static struct model_budget budget_of(const struct bench *b)
@@ -308,9 +300,8 @@ static int open_ops(struct bench *b, struct error *err)
 
 static void say_tuned(const char *path)
 {
-    char *command = command_text("dstrain --tune %s", path);
+    SCOPED(mem_free_at) char *command = command_text("dstrain --tune %s", path);
     log_say("tuned      %s: %s uses it", path, command);
-    mem_free(command);
 }
 
 /* Chooses product algorithms by time, as a training does; with --tune among all algorithms, and writes the table. */

@@ -5,7 +5,6 @@
 
 #include "base/child.h"
 #include "base/cores.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/module.h"
@@ -15,7 +14,6 @@
 #include "base/json.h"
 #include "trainer/device/machine.h"
 #include "trainer/recipe/recipe.h"
-#include "trainer/recipe/settings.h"
 
 /* The shape of base's feed-forward part. */
 enum { ROWS = 1024, HIDDEN = 768, INNER = 3072 };
@@ -93,7 +91,7 @@ static int judge(int code, const char *out, struct error *err)
 static int check_gpu(const char *out, struct error *err)
 {
     char shell[] = "bash", *words[] = {shell, NULL, mem_copy_text(out), NULL};
-    char *script = module_beside("gpu_check.sh", err), *programs = module_beside(".", err);
+    SCOPED(mem_free_at) char *script = module_beside("gpu_check.sh", err), *programs = module_beside(".", err);
     int code = -1;
     if (script && !path_exists(script)) {
         fail_at(err, ERR_USAGE, script, ERROR_NO_OFFSET, "is missing: the checks of a GPU");
@@ -104,8 +102,6 @@ static int check_gpu(const char *out, struct error *err)
         code = judge(child_run("/bin/bash", words, err), out, err);
     }
     mem_free(words[2]);
-    mem_free(script);
-    mem_free(programs);
     return code;
 }
 

@@ -1,19 +1,13 @@
 /* dstrain eval: loss and accuracy of a model on a split of a dataset, in the dataset's order with the stored masks;
  * with --show some samples with the model's guesses. For a fine-tuned model: eval_tuned.c. */
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "base/progress.h"
 #include "base/json.h"
-#include "base/scoped.h"
 #include "trainer/run/run.h"
-#include "trainer/run/console.h"
 #include "trainer/tune/guesses.h"
 #include "trainer/tune/tune_kinds.h"
 #include "trainer/verbs/about.h"
@@ -25,7 +19,7 @@ int evaluating_guesses(struct evaluating *e, json_t **guesses, struct error *err
     const struct settings *settings = &e->settings;
     const struct source *source = &e->setup.task.splits[settings->split];
     const uint64_t samples = settings->eval_samples < source->samples ? settings->eval_samples : source->samples;
-    char *path = path_join(e->setup.datasets.train[0].directory, VOCAB_NAME);
+    SCOPED(mem_free_at) char *path = path_join(e->setup.datasets.train[0].directory, VOCAB_NAME);
     const struct guesses_work work = {
         .ops = e->engine.ops,
         .model = e->engine.model,
@@ -35,9 +29,7 @@ int evaluating_guesses(struct evaluating *e, json_t **guesses, struct error *err
         .samples = samples,
         .shown = settings->shown < samples ? settings->shown : samples,
     };
-    const int result = guesses_make(guesses, &work, err);
-    mem_free(path);
-    return result;
+    return guesses_make(guesses, &work, err);
 }
 
 /* The command that tries the model with a sentence of the datasets' language, or trains the head that it lacks. */

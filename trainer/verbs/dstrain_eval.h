@@ -2,9 +2,7 @@
 #pragma once
 
 #include "trainer/run/engine.h"
-#include "trainer/recipe/origin.h"
 #include "trainer/run/setup.h"
-#include "trainer/parallel/process_group.h"
 
 struct evaluating {
     struct settings settings; /* with the dataset and length from run.json if none were given */

@@ -1,26 +1,20 @@
 /* dstrain export: a Hugging Face directory of a run's newest checkpoint, or of any other model. A checkpoint is such a
  * directory already, so its files are verified and copied, except those that only training needs. A model that
- * transformers knows in another layout only is rewritten (export_layout.h). */
+ * transformers knows in another layout only is rewritten (export_layout.c). */
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/target.h"
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"
-#include "trainer/keep/checkpoint.h"
 #include "trainer/keep/weights_missing.h"
 #include "base/json.h"
 #include "trainer/recipe/settings.h"
 #include "trainer/verbs/card.h"
 #include "trainer/verbs/export_files.h"
-#include "trainer/verbs/export_layout.h"
 #include "trainer/verbs/proof.h"
-#include "trainer/verbs/use.h"
 
 /* Opens the model's file before it is published, which detects an invalid header. */
 static int check_weights(const char *directory, struct error *err)
@@ -56,7 +50,7 @@ static char *unfinished_name(const char *out)
 /* Writes to a directory with a temporary name and renames it, so that --out is complete or does not exist. */
 static int write_whole(const struct export_job *job, const char *out, json_t *written, struct error *err)
 {
-    char *name = unfinished_name(out);
+    SCOPED(mem_free_at) char *name = unfinished_name(out);
     struct target_folder folder = {.path = name, .ours = export_is_file}, whole = {.path = out, .ours = export_is_file};
     int result = target_folder_clear(&whole, err); /* renamed by a command that was killed then */
     if (result == 0)
@@ -70,7 +64,6 @@ static int write_whole(const struct export_job *job, const char *out, json_t *wr
         target_folder_undo(&folder);
     if (result == 0)
         result = target_folder_done(&whole, err);
-    mem_free(name);
     return result;
 }
 
@@ -80,10 +73,9 @@ static struct model_config config_in(const char *directory)
 {
     struct model_config config;
     struct error ignored = {0};
-    char *path = config_locate(directory);
+    SCOPED(mem_free_at) char *path = config_locate(directory);
     if (config_read(path, &config, &ignored) < 0)
         config = (struct model_config){.architecture = ARCHITECTURE_BERT};
-    mem_free(path);
     return config;
 }
 

@@ -2,20 +2,12 @@
  * is written. A training that does not fit is an error. For the time, a model of the same shape but with few layers is
  * opened and measured. */
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "base/progress.h"
-#include "base/scoped.h"
 #include "trainer/model/config.h"
-#include "trainer/run/engine.h"
-#include "trainer/run/estimate.h"
 #include "base/json.h"
 #include "trainer/device/machine.h"
 #include "trainer/run/console.h"
@@ -51,7 +43,6 @@ struct needs {
     struct estimate estimate;
     double seconds; /* of all steps, while other programs run as they do now */
     double fewest;  /* of all steps without them; the same if they take little */
-    double price;   /* per hour; 0: not given */
     char directory[256];
 };
 
@@ -211,10 +202,8 @@ static void add_command(const struct settings *settings, const struct proposal *
     command_add(out, "dstrain");
     for (int i = 1; i < settings->argc; i++) {
         const char *argument = settings->argv[i];
-        if (strcmp(argument, "--price") == 0)
-            i++;
         if ((i == 1 && strcmp(argument, "plan") == 0) || strcmp(argument, "--dry-run") == 0 ||
-            strcmp(argument, "-n") == 0 || strcmp(argument, "--json") == 0 || strncmp(argument, "--price", 7) == 0)
+            strcmp(argument, "-n") == 0 || strcmp(argument, "--json") == 0)
             continue;
         command_add(out, argument);
     }
@@ -274,27 +263,6 @@ static void say_processes(const struct setup *setup, const struct engine *engine
                 buf_text(&cards));
 }
 
-/* Reads "2.50/h". */
-static int read_price(const char *text, double *price, struct error *err)
-{
-    const size_t digits = text ? strspn(text, "0123456789.") : 0;
-    char *end = NULL;
-    *price = 0;
-    if (!text)
-        return 0;
-    *price = strtod(text, &end);
-    if (end != text + digits || strcmp(end, "/h") != 0 || !(*price > 0)) {
-        fail(err, ERR_USAGE, "--price %.60s: not a price per hour", text);
-        return hint(err, "a number above 0 and /h, without a currency: --price 2.50/h");
-    }
-    return 0;
-}
-
-static double cost_of(const struct needs *needs, double seconds)
-{
-    return needs->price * seconds / 3600;
-}
-
 static void say_time(const struct needs *needs)
 {
     const struct estimate *estimate = &needs->estimate;
@@ -312,11 +280,6 @@ static void say_time(const struct needs *needs)
         "time       about %s%s%s: %s a step, measured on %d layers at %.3g GFLOP/s; matrix products alone reach %.3g%s",
         fewest, range ? " to " : "", format_seconds(needs->seconds, time), step, ESTIMATE_LAYERS,
         estimate->passes * 1e-9, estimate->products * 1e-9, held);
-    if (needs->price > 0 && range)
-        log_say("cost       about %.2f to %.2f, at %g an hour", cost_of(needs, needs->fewest),
-                cost_of(needs, needs->seconds), needs->price);
-    else if (needs->price > 0)
-        log_say("cost       about %.2f, at %g an hour", cost_of(needs, needs->seconds), needs->price);
 }
 
 static void print_json(const struct setup *setup, const struct engine *engine, const struct needs *needs,
@@ -344,11 +307,6 @@ static void print_json(const struct setup *setup, const struct engine *engine, c
         json_object_set_new(cards, size, needs->cards[i] > 0 ? json_integer(needs->cards[i]) : json_null());
     }
     json_object_set_new(facts, "seconds_low", json_real(needs->fewest));
-    if (needs->price > 0) {
-        json_object_set_new(facts, "price_per_hour", json_real(needs->price));
-        json_object_set_new(facts, "cost", json_real(cost_of(needs, needs->seconds)));
-        json_object_set_new(facts, "cost_low", json_real(cost_of(needs, needs->fewest)));
-    }
     json_object_set_new(facts, "processes", json_integer(needs->processes));
     json_object_set_new(facts, "zero", json_integer(setup->recipe.zero));
     json_object_set_new(facts, "wire_bytes", json_integer((json_int_t)needs->sent));
@@ -362,44 +320,29 @@ int dstrain_plan(void *context, struct opt_paths bare, struct error *err)
 {
     struct settings *settings = context;
     struct proposal proposal = {0};
-    struct setup setup = {0};
-    struct engine engine = {0};
-    struct origin origin = {0};
+    SCOPED(setup_close) struct setup setup = {0};
+    SCOPED(engine_close) struct engine engine = {0};
+    SCOPED(origin_release) struct origin origin = {0};
     struct needs needs = {0};
     struct error ignored = {0};
     SCOPED(buf_release) struct buf next = {0};
     (void)bare;
-    int result = read_price(settings->price, &needs.price, err);
-    if (result == 0 && proposal_wanted(settings))
-        result = proposal_make(&proposal, settings, err);
-    if (result == 0)
-        proposal_say(&proposal);
-    if (result == 0)
-        result = setup_open(&setup, settings, &origin, err);
-    if (result == 0)
-        result = engine_choose(&engine, settings, &setup.recipe, &setup.task, err);
-    if (result == 0)
-        result = engine_divide(&engine, 0, settings->processes > 0 ? (uint32_t)settings->processes : 1, err);
-    if (result == 0)
-        result = engine_open(&engine, engine_precision(&engine, NULL), NULL, err);
-    if (result == 0) {
-        count_all(&setup, &engine, &needs);
-        const int64_t disk_free = path_free_bytes(needs.directory, &ignored);
-        say(&setup, &engine, &needs, disk_free);
-        say_processes(&setup, &engine, &needs);
-        result = check_fit(&needs, disk_free, err); /* before a model is opened for measuring */
-        if (result == 0)
-            result = count_work(&setup, &engine, &proposal, &needs, err);
-        if (result == 0)
-            say_time(&needs);
-        add_command(settings, &proposal, &next);
-        if (result == 0)
-            log_say("next       %s", buf_text(&next));
-        if (result == 0 && settings->json)
-            print_json(&setup, &engine, &needs, disk_free, &proposal, buf_text(&next));
-    }
-    origin_release(&origin);
-    engine_close(&engine);
-    setup_close(&setup);
-    return result;
+    TRY(proposal_wanted(settings) ? proposal_make(&proposal, settings, err) : 0);
+    proposal_say(&proposal);
+    TRY(setup_open(&setup, settings, &origin, err));
+    TRY(engine_choose(&engine, settings, &setup.recipe, &setup.task, err));
+    TRY(engine_divide(&engine, 0, settings->processes > 0 ? (uint32_t)settings->processes : 1, err));
+    TRY(engine_open(&engine, engine_precision(&engine, NULL), NULL, err));
+    count_all(&setup, &engine, &needs);
+    const int64_t disk_free = path_free_bytes(needs.directory, &ignored);
+    say(&setup, &engine, &needs, disk_free);
+    say_processes(&setup, &engine, &needs);
+    TRY(check_fit(&needs, disk_free, err)); /* before a model is opened for measuring */
+    TRY(count_work(&setup, &engine, &proposal, &needs, err));
+    say_time(&needs);
+    add_command(settings, &proposal, &next);
+    log_say("next       %s", buf_text(&next));
+    if (settings->json)
+        print_json(&setup, &engine, &needs, disk_free, &proposal, buf_text(&next));
+    return 0;
 }

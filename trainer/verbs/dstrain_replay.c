@@ -6,15 +6,10 @@
  * The run's directory is only read; with --provenance its run.json is not needed. If this machine cannot compute the
  * same bits, that is found before the first step. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "base/progress.h"
-#include "trainer/keep/checkpoint.h"
 #include "trainer/run/record.h"
 #include "trainer/run/training.h"
 #include "trainer/tune/tune_kinds.h"
@@ -50,17 +45,15 @@ static int give_plan(struct replay *r, struct process_group *processes, struct e
 {
     if (processes->size == 1)
         return 0;
-    char *text = r->plan ? json_dumps(r->plan, JSON_COMPACT) : NULL;
+    SCOPED(mem_free_at) char *text = r->plan ? json_dumps(r->plan, JSON_COMPACT) : NULL;
     uint64_t size = text ? strlen(text) + 1 : 0;
-    int result = process_group_broadcast(processes, &size, sizeof size, err);
-    if (result == 0 && !text)
+    TRY(process_group_broadcast(processes, &size, sizeof size, err));
+    if (!text)
         text = mem_clear(size, 1);
-    if (result == 0)
-        result = process_group_broadcast(processes, text, size, err);
-    if (result == 0 && !r->plan)
+    TRY(process_group_broadcast(processes, text, size, err));
+    if (!r->plan)
         r->plan = json_loads(text, 0, NULL);
-    mem_free(text);
-    return result;
+    return 0;
 }
 
 /* ---- the recorded command ---- */
@@ -343,7 +336,7 @@ static void replay_release(struct replay *r)
 int dstrain_replay(void *context, struct opt_paths bare, struct error *err)
 {
     struct settings *asked = context;
-    struct replay r = {.run = bare.items[0]};
+    SCOPED(replay_release) struct replay r = {.run = bare.items[0]};
     struct process_group processes;
     stop_on_signals();
     int result = process_group_open(&processes, asked, err);
@@ -354,6 +347,5 @@ int dstrain_replay(void *context, struct opt_paths bare, struct error *err)
              asked->provenance ? asked->provenance : RUN_NAME);
     training_close(&r.training);
     asked->mute = process_group_leave(&processes, result, err);
-    replay_release(&r);
     return result;
 }

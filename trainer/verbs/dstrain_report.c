@@ -1,19 +1,13 @@
 /* dstrain report: one page of HTML about runs (report/run_report.h), in the first run's directory or at --out. */
 #include "trainer/report/run_report.h"
 
-#include "base/file.h"
 #include "base/html.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "base/progress.h"
-#include "shards/format.h"
 #include "trainer/tune/tune_kinds.h"
 #include "trainer/verbs/about.h"
 #include "trainer/verbs/dstrain_eval.h"
-
-#include <stdio.h>
-#include <string.h>
 
 #define GUESSES       10u
 #define GUESSES_AMONG 1000u /* samples from which the commonest label is determined */

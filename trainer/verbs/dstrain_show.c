@@ -1,30 +1,20 @@
 /* dstrain show: what a run, a checkpoint or a model is, and a run's progress. Only small files are read; `verify` reads
  * the large ones. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "base/scoped.h"
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"
 #include "trainer/model/label_names.h"
 #include "trainer/run/health.h"
-#include "trainer/keep/checkpoint.h"
 #include "base/json.h"
 #include "trainer/keep/metrics.h"
-#include "trainer/keep/names.h"
-#include "trainer/data/metric.h"
 #include "trainer/run/rerun.h"
 #include "trainer/run/run.h"
-#include "trainer/run/console.h"
-#include "trainer/recipe/settings.h"
 #include "trainer/tune/tune_kinds.h"
 #include "trainer/verbs/about.h"
-#include "trainer/verbs/run_difference.h"
 #include "trainer/verbs/use.h"
 
 /* Reads an object from a file of a directory; *json is unchanged if there is no such file. */
@@ -148,13 +138,12 @@ static void add_about(const char *from, enum model_source source, const char *fi
 /* Tensors of the body that config.json has no place for. */
 static void add_unused(const char *files, const struct model_config *config, json_t *facts)
 {
-    struct buf unused = {0};
+    SCOPED(buf_release) struct buf unused = {0};
     SCOPED(mem_free_at) char *path = safetensors_locate(files, WEIGHTS_NAME);
     if (path)
         names_body_unused(path, config, &unused);
     if (unused.size > 0)
         json_object_set_new(facts, "unused", json_name(buf_text(&unused)));
-    buf_release(&unused);
 }
 
 /* Those of a model whose weights are not there. */
@@ -468,32 +457,10 @@ static int shown_read(struct shown *shown, const char *name, struct error *err)
     return result;
 }
 
-static int compare(const struct settings *settings, struct opt_paths bare, struct error *err)
-{
-    json_t *facts[SHOW_MAX];
-    size_t count = 0;
-    int result = bare.count > SHOW_MAX ? fail(err, ERR_USAGE, "at most %u can be compared", SHOW_MAX) : 0;
-    while (result == 0 && count < bare.count) {
-        struct shown shown;
-        result = shown_read(&shown, bare.items[count], err);
-        if (result == 0) {
-            facts[count++] = json_incref(shown.facts);
-            shown_release(&shown);
-        }
-    }
-    if (result == 0)
-        difference_print(facts, count, settings->json);
-    while (count-- > 0)
-        json_decref(facts[count]);
-    return result;
-}
-
 int dstrain_show(void *context, struct opt_paths bare, struct error *err)
 {
     const struct settings *settings = context;
     struct shown shown;
-    if (bare.count > 1)
-        return compare(settings, bare, err);
     TRY(shown_read(&shown, bare.items[0], err));
     if (settings->json) {
         output_json(json_incref(shown.facts), JSON_INDENT(2) | JSON_REAL_PRECISION(15));

@@ -3,31 +3,25 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
 #include "shards/manifest.h"
 #include "shards/verify_say.h"
-#include "trainer/keep/checkpoint.h"
 #include "trainer/run/run.h"
 #include "trainer/recipe/settings.h"
 #include "trainer/verbs/proof.h"
 
 static bool holds(const char *directory, const char *name)
 {
-    char *path = path_join(directory, name);
-    const bool there = path_exists(path);
-    mem_free(path);
-    return there;
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
+    return path_exists(path);
 }
 
 static bool holds_weights(const char *directory)
 {
-    char *path = safetensors_locate(directory, WEIGHTS_NAME);
-    const bool there = path != NULL;
-    mem_free(path);
-    return there;
+    SCOPED(mem_free_at) char *path = safetensors_locate(directory, WEIGHTS_NAME);
+    return path != NULL;
 }
 
 /* Checks that `latest`, and `best` if it exists, name existing checkpoints. */
@@ -49,8 +43,8 @@ static int survey_pointers(const char *run, struct verify_report *report, struct
 
 static int survey_run(const char *run, struct verify_progress progress, struct verify_report *report, struct error *err)
 {
-    struct path_list list = {0};
-    char *checkpoints = path_join(run, CHECKPOINTS_NAME);
+    SCOPED(path_list_release) struct path_list list = {0};
+    SCOPED(mem_free_at) char *checkpoints = path_join(run, CHECKPOINTS_NAME);
     int result = holds(run, LATEST_NAME) ? survey_pointers(run, report, err) : 0;
     if (result == 0 && path_is_directory(checkpoints))
         result = path_list(&list, checkpoints, err);
@@ -65,8 +59,6 @@ static int survey_run(const char *run, struct verify_progress progress, struct v
     }
     if (result == 0 && report->files == 0 && report->count == 0)
         result = fail_at(err, ERR_USAGE, run, ERROR_NO_OFFSET, "has no checkpoint yet: there is nothing to verify");
-    path_list_release(&list);
-    mem_free(checkpoints);
     return result;
 }
 
@@ -140,7 +132,7 @@ int dstrain_verify(void *context, struct opt_paths bare, struct error *err)
     const char *directory = bare.items[0];
     if (settings->provenance)
         return compare(directory, settings, err);
-    struct verify_report report = {0};
+    SCOPED(verify_release) struct verify_report report = {0};
     struct progress progress;
     stop_on_signals();
     progress_open(&progress);
@@ -160,6 +152,5 @@ int dstrain_verify(void *context, struct opt_paths bare, struct error *err)
             say_next(holds(directory, MANIFEST_NAME) ? command_text("dstrain plan --shards %s", directory)
                                                      : command_text("dstrain show %s", directory));
     }
-    verify_release(&report);
     return result;
 }

@@ -1,12 +1,10 @@
 #include "trainer/verbs/embed_modules.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/scoped.h"
 #include "trainer/model/config.h"
 #include "trainer/recipe/settings.h"
 

@@ -4,7 +4,6 @@
 #include "base/error.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #define MODULES_NAME  "modules.json"
 #define SENTENCE_NAME "sentence_bert_config.json"

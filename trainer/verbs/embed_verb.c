@@ -1,15 +1,9 @@
 /* dstrain embed: a vector for each text, from the last layer of a model, as sentence-transformers computes it: the mean
  * over the tokens of a text (Reimers and Gurevych 2019, 3), its first token, or the largest value of each column. */
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/output.h"
-#include "base/progress.h"
 #include "base/target.h"
 #include "trainer/tune/class_task.h"
 #include "trainer/tune/columns.h"
@@ -42,8 +36,6 @@ struct embedding {
     struct buf out;
     struct file to;
 };
-
-/* ---- texts in ---- */
 
 static int next_text(struct embedding *e, struct str *text, struct error *err)
 {
@@ -94,8 +86,6 @@ static struct source source_of(const struct embedding *e)
     };
 }
 
-/* ---- vectors ---- */
-
 static void add_row(const float *row, bool largest, size_t hidden, double *sums)
 {
     for (size_t i = 0; i < hidden; i++)
@@ -134,8 +124,6 @@ static void take_batch(void *context, const struct batch *batch)
     }
     ops->unmap(ops->device, memory, (void *)(uintptr_t)rows, bytes, MAP_READ);
 }
-
-/* ---- vectors out ---- */
 
 /* NumPy's format 1.0: magic, version, the header's size, a Python dict, blanks up to a line feed. */
 static void npy_header(uint64_t rows, size_t columns, char out[NPY_BYTES])
@@ -187,8 +175,6 @@ static int embed_all(struct embedding *e, struct error *err)
     npy_header(e->count, e->hidden, header);
     return e->lines ? 0 : file_write_at(&e->to, header, sizeof header, 0, err);
 }
-
-/* ---- the command ---- */
 
 static int check_out(struct embedding *e, struct error *err)
 {
@@ -302,7 +288,7 @@ static int run(struct embedding *e, struct error *err)
 
 int dstrain_embed(void *context, struct opt_paths bare, struct error *err)
 {
-    struct embedding *e = mem_clear(1, sizeof *e);
+    SCOPED(mem_free_at) struct embedding *e = mem_clear(1, sizeof *e);
     *e = (struct embedding){.settings = context, .model = bare.items[0], .file = bare.items[1], .to = FILE_CLOSED};
     stop_on_signals();
     const int result = run(e, err);
@@ -315,6 +301,5 @@ int dstrain_embed(void *context, struct opt_paths bare, struct error *err)
     buf_release(&e->out);
     mem_free(e->vectors);
     mem_free(e->sums);
-    mem_free(e);
     return result;
 }

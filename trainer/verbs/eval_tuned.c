@@ -3,22 +3,14 @@
  *     look (records beside the model) → choose the task → take settings → open data and model → predict → score */
 #include "trainer/verbs/eval_tuned.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/output.h"
-#include "base/progress.h"
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"
-#include "trainer/run/engine.h"
 #include "base/json.h"
 #include "trainer/run/run.h"
-#include "trainer/run/console.h"
 #include "trainer/tune/labels.h"
 #include "trainer/tune/tune_kinds.h"
 #include "trainer/verbs/about.h"
@@ -101,16 +93,15 @@ static const char *all_tasks(const char *last, struct buf *names)
 
 static int no_such_task(const char *name, struct error *err)
 {
-    struct buf names = {0};
+    SCOPED(buf_release) struct buf names = {0};
     fail(err, ERR_USAGE, "%.40s is not a task that models are fine-tuned for here", name);
     hint(err, "--task: %s", all_tasks(" or ", &names));
-    buf_release(&names);
     return -1;
 }
 
 static int no_task(const struct tuned *t, const char *const *tasks, size_t count, struct error *err)
 {
-    struct buf names = {0};
+    SCOPED(buf_release) struct buf names = {0};
     for (size_t i = 0; i < count; i++)
         buf_addf(&names, "%s%s", i > 0 ? ", " : "", tasks[i]);
     if (count > 0)
@@ -121,7 +112,6 @@ static int no_task(const struct tuned *t, const char *const *tasks, size_t count
     buf_reset(&names);
     hint(err, "--task NAME says it (%s); a model that was only pre-trained is evaluated with --shards DATASET",
          all_tasks(", ", &names));
-    buf_release(&names);
     return -1;
 }
 

@@ -2,9 +2,6 @@
  * pieces as JSON and their merges, SentencePiece *.model, fast ones tokenizer.json), and readers add more. */
 #include "trainer/verbs/export_files.h"
 
-#include <string.h>
-
-#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
@@ -76,10 +73,9 @@ static json_t *read_quietly(const char *directory, const char *name)
 {
     struct error ignored = {0};
     json_t *json = NULL;
-    char *path = path_join(directory, name);
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
     if (path_exists(path))
         json_read_foreign(path, JSON_BYTES_MAX, ERR_INPUT, &json, &ignored);
-    mem_free(path);
     return json;
 }
 
@@ -91,8 +87,6 @@ static int copy(const char *from, const char *to, struct error *err)
     file_unmap(&file);
     return result;
 }
-
-/* ---- the model ---- */
 
 static int write_config(const char *from, const char *to, struct error *err)
 {
@@ -120,23 +114,13 @@ static int write_weights(const char *from, const char *to, struct error *err)
 
 int export_model(const char *from, const char *to, struct error *err)
 {
-    char *config = config_locate(from), *weights = safetensors_locate(from, WEIGHTS_NAME);
-    char *config_to = path_join(to, CONFIG_NAME), *weights_to = path_join(to, WEIGHTS_NAME);
-    int result = 0;
+    SCOPED(mem_free_at) char *config = config_locate(from), *weights = safetensors_locate(from, WEIGHTS_NAME);
+    SCOPED(mem_free_at) char *config_to = path_join(to, CONFIG_NAME), *weights_to = path_join(to, WEIGHTS_NAME);
     if (!path_exists(config) || !weights)
-        result = fail_at(err, ERR_USAGE, from, ERROR_NO_OFFSET, "holds no %s", weights ? CONFIG_NAME : WEIGHTS_NAME);
-    if (result == 0)
-        result = write_config(config, config_to, err);
-    if (result == 0)
-        result = write_weights(weights, weights_to, err);
-    mem_free(config);
-    mem_free(weights);
-    mem_free(config_to);
-    mem_free(weights_to);
-    return result;
+        return fail_at(err, ERR_USAGE, from, ERROR_NO_OFFSET, "holds no %s", weights ? CONFIG_NAME : WEIGHTS_NAME);
+    TRY(write_config(config, config_to, err));
+    return write_weights(weights, weights_to, err);
 }
-
-/* ---- the tokenizer ---- */
 
 /* Whether a name is the value of one of the keys. Paths among the values belong to the machine that wrote them. */
 static bool is_named(const json_t *config, const char *name)
@@ -183,8 +167,6 @@ static int write_tokenizer(const struct export_job *job, const char *to, json_t 
 }
 
 const struct export_part export_part_tokenizer = {is_data, write_tokenizer};
-
-/* ---- what the author says ---- */
 
 /* The model's own card, as we or its author named it; the caller mem_free's it. */
 static char *authors_card(const char *directory)
@@ -250,9 +232,9 @@ static bool is_licence_line(struct str line)
 
 void export_licence(const char *directory, struct buf *out)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     struct error ignored = {0};
-    char *path = authors_card(directory);
+    SCOPED(mem_free_at) char *path = authors_card(directory);
     if (path_is_file(path) && file_read_all(path, AUTHORS_MAX, &text, &ignored) == 0) {
         const char *at = text.data, *const end = at + text.size;
         for (bool first = true; at < end; first = false) {
@@ -265,18 +247,15 @@ void export_licence(const char *directory, struct buf *out)
             at = stop ? stop + 1 : end;
         }
     }
-    buf_release(&text);
-    mem_free(path);
 }
 
 /* A token is a string, or an object with its settings. */
 static char *mask_in(const char *directory, const char *name)
 {
-    json_t *json = read_quietly(directory, name);
+    json_auto_t *json = read_quietly(directory, name);
     const json_t *token = json_object_get(json, "mask_token");
     const char *text = json_string_value(json_is_object(token) ? json_object_get(token, "content") : token);
     char *mask = text ? mem_copy_text(text) : NULL;
-    json_decref(json);
     return mask;
 }
 

@@ -2,12 +2,8 @@
  * it. How config.json and the weights are written for another program is a layout (model/architecture.h). */
 #pragma once
 
-#include "base/error.h"
 #include "base/str.h"
 #include "trainer/model/architecture.h"
-
-#include <jansson.h>
-#include <stdbool.h>
 
 #define EXPORT_PARTS(ROW)                                                                                              \
     ROW(export_part_model)                                                                                             \

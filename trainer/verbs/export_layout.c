@@ -1,9 +1,8 @@
-#include "trainer/verbs/export_layout.h"
+/* A model in another layout than that of its checkpoints, because transformers knows it in that one only: a pre-LN
+ * model as RobertaPreLayerNorm. Its tensors get the layout's names, and heads that the layout lacks are left out. */
 
 #include <assert.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"
@@ -67,8 +66,8 @@ static const char *class_end_of(const struct layout *layout, const struct model_
 static int write_weights(const char *path, const struct safetensors *file, const struct layout *layout,
                          const struct model_config *config, uint64_t padding, struct error *err)
 {
-    struct arena memory = {0};
-    struct tensor *tensors = mem_array(file->count, sizeof *tensors);
+    SCOPED(arena_release) struct arena memory = {0};
+    SCOPED(mem_free_at) struct tensor *tensors = mem_array(file->count, sizeof *tensors);
     size_t count = 0;
     for (size_t i = 0; i < file->count; i++) {
         const struct tensor *tensor = &file->tensors[i];
@@ -83,10 +82,7 @@ static int write_weights(const char *path, const struct safetensors *file, const
                              : *tensor;
         tensors[count++].name = arena_copy(&memory, str_of(name)).data;
     }
-    const int result = safetensors_write(path, tensors, count, NULL, err);
-    mem_free(tensors);
-    arena_release(&memory);
-    return result;
+    return safetensors_write(path, tensors, count, NULL, err);
 }
 
 /* Turns the config.json that was read into the layout's. */
@@ -103,33 +99,24 @@ static int write_config(const char *path, json_t *json, const struct layout *lay
     return json_file_write(path, json, err);
 }
 
-int export_layout(const char *from, const char *to, const struct layout *layout, struct error *err)
+/* Reads the config and the weights in `from`, which holds weights; writes into `to`. */
+static int export_layout(const char *from, const char *to, const struct layout *layout, struct error *err)
 {
     struct model_config config;
-    struct safetensors file = {0};
-    json_t *json = NULL;
-    char *config_from = config_locate(from), *config_to = path_join(to, CONFIG_NAME);
+    SCOPED(safetensors_close) struct safetensors file = {0};
+    json_auto_t *json = NULL;
+    SCOPED(mem_free_at) char *config_from = config_locate(from), *config_to = path_join(to, CONFIG_NAME);
+    SCOPED(mem_free_at)
     char *weights_from = safetensors_locate(from, WEIGHTS_NAME), *weights_to = path_join(to, WEIGHTS_NAME);
-    int result = config_read(config_from, &config, err);
-    if (result == 0)
-        result = json_read_foreign(config_from, CONFIG_BYTES_MAX, ERR_UNSAFE, &json, err);
+    TRY(config_read(config_from, &config, err));
+    TRY(json_read_foreign(config_from, CONFIG_BYTES_MAX, ERR_UNSAFE, &json, err));
     const json_int_t pad = json_integer_value(json_object_get(json, "pad_token_id"));
     const uint64_t padding = layout->pads_positions ? (uint64_t)pad + 1 : 0;
-    if (result == 0 && (pad < 0 || pad >= config.vocabulary))
-        result = fail_at(err, ERR_UNSAFE, config_from, ERROR_NO_OFFSET, "pad_token_id is not a piece");
-    if (result == 0)
-        result = safetensors_open(&file, weights_from, err);
-    if (result == 0)
-        result = write_weights(weights_to, &file, layout, &config, padding, err);
-    if (result == 0)
-        result = write_config(config_to, json, layout, &config, padding, err);
-    safetensors_close(&file);
-    json_decref(json);
-    mem_free(config_from);
-    mem_free(config_to);
-    mem_free(weights_from);
-    mem_free(weights_to);
-    return result;
+    if (pad < 0 || pad >= config.vocabulary)
+        return fail_at(err, ERR_UNSAFE, config_from, ERROR_NO_OFFSET, "pad_token_id is not a piece");
+    TRY(safetensors_open(&file, weights_from, err));
+    TRY(write_weights(weights_to, &file, layout, &config, padding, err));
+    return write_config(config_to, json, layout, &config, padding, err);
 }
 
 static bool is_model(const char *name)

@@ -1,6 +1,5 @@
 /* The part of an export by which sentence-transformers loads it: the list of modules, the settings of the first one,
  * and a folder for the pooling (sentence-transformers 2 to 6, SentenceTransformer.save). */
-#include <string.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -47,17 +46,14 @@ static int write_json(const char *folder, const char *name, json_t *value, struc
 
 static int write_pooling(const char *to, int32_t hidden, int pooling, struct error *err)
 {
-    char *folder = path_join(to, POOLING_NAME);
-    int result = path_make_directory(folder, err);
-    if (result == 0)
-        result = write_json(folder, CONFIG_NAME,
-                            json_pack("{s:i, s:b, s:b, s:b, s:b}", "word_embedding_dimension", (int)hidden,
-                                      "pooling_mode_cls_token", pooling == POOLING_CLS, "pooling_mode_mean_tokens",
-                                      pooling == POOLING_MEAN, "pooling_mode_max_tokens", pooling == POOLING_MAX,
-                                      "pooling_mode_mean_sqrt_len_tokens", false),
-                            err);
-    mem_free(folder);
-    return result;
+    SCOPED(mem_free_at) char *folder = path_join(to, POOLING_NAME);
+    TRY(path_make_directory(folder, err));
+    return write_json(folder, CONFIG_NAME,
+                      json_pack("{s:i, s:b, s:b, s:b, s:b}", "word_embedding_dimension", (int)hidden,
+                                "pooling_mode_cls_token", pooling == POOLING_CLS, "pooling_mode_mean_tokens",
+                                pooling == POOLING_MEAN, "pooling_mode_max_tokens", pooling == POOLING_MAX,
+                                "pooling_mode_mean_sqrt_len_tokens", false),
+                      err);
 }
 
 static int write_sentences(const struct export_job *job, const char *to, json_t *written, struct error *err)

@@ -1,13 +1,6 @@
 /* dstrain fill-mask: the most likely pieces for every [MASK] of a text. */
-#include <assert.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
 #include "base/same_math.h"
@@ -42,8 +35,6 @@ struct fill {
     struct guess *guesses; /* [masks, top], the most likely first */
     size_t answered;       /* masks so far */
 };
-
-/* ---- lines to pieces ---- */
 
 static struct str mask_of(const struct fill *f)
 {
@@ -120,8 +111,6 @@ static int read_lines(struct fill *f, struct opt_paths texts, struct error *err)
     return f->line_count > 0 ? 0 : fail(err, ERR_USAGE, "standard input has no lines: give a text with a mask in it");
 }
 
-/* ---- lines to the model ---- */
-
 static int fetch(const void *context, uint64_t k, struct sequence *sequence, struct error *err)
 {
     const struct fill *f = context;
@@ -148,8 +137,6 @@ static struct source source_of(const struct fill *f)
     }
     return source;
 }
-
-/* ---- logits to guesses ---- */
 
 /* Finds the largest logits and their softmax; of equal ones the piece with the smaller id comes first. */
 static void choose(const float *logits, size_t pieces, struct guess *best, size_t top)
@@ -187,21 +174,18 @@ static void answer(void *context, const struct batch *batch)
     ops->unmap(ops->device, memory, logits, bytes, MAP_READ);
 }
 
-/* ---- guesses to the user ---- */
-
 /* What a piece stands for. */
 static void piece_text(const struct fill *f, uint32_t id, struct buf *out)
 {
-    struct buf bytes = {0};
+    SCOPED(buf_release) struct buf bytes = {0};
     buf_reset(out);
     text_piece(&f->reading.text, id, &bytes);
     utf8_replace(buf_str(&bytes), out);
-    buf_release(&bytes);
 }
 
 static void print_text(const struct fill *f)
 {
-    struct buf piece = {0};
+    SCOPED(buf_release) struct buf piece = {0};
     for (size_t i = 0; i < f->line_count; i++) {
         const struct line *line = &f->lines[i];
         output_line("%.*s", (int)line->text.size, line->text.data);
@@ -215,13 +199,12 @@ static void print_text(const struct fill *f)
             }
         }
     }
-    buf_release(&piece);
 }
 
 static json_t *guesses_json(const struct fill *f, const struct guess *guess)
 {
     const struct vocab *vocab = f->reading.text.vocab;
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     json_t *all = json_array();
     for (size_t k = 0; k < f->top; k++) {
         const struct str piece = vocab->pieces[guess[k].piece];
@@ -233,7 +216,6 @@ static json_t *guesses_json(const struct fill *f, const struct guess *guess)
         }
         json_array_append_new(all, one);
     }
-    buf_release(&text);
     return all;
 }
 

@@ -1,13 +1,7 @@
 /* dstrain glue: for each seed a fine-tuned model and its scores. tune/glue.c describes one run. Scores are read from
  * the runs' own scores.json, so a repeated command continues where it stopped, and prints what is there. */
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/output.h"
 #include "base/target.h"
 #include "base/json.h"
@@ -20,8 +14,6 @@ static bool is_task(const char *name)
     const struct glue_task *task = glue_task_named(name);
     return task && strcmp(task->name, name) == 0;
 }
-
-/* ---- all tasks ---- */
 
 /* A task's value in the average: the mean of its numbers, without their own mean, in per cent. */
 static double task_value(const struct glue_task *task, const json_t *scores)
@@ -63,7 +55,7 @@ static double per_cent(const json_t *scores, const char *key)
 /* Prints a row of the table: the scores, or those under `key` of each task's scores. */
 static void print_row(const json_t *tasks, const char *key, double average, const char *name)
 {
-    struct buf values = {0};
+    SCOPED(buf_release) struct buf values = {0};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         const json_t *task = json_object_get(tasks, columns[i].task);
         const json_t *scores = key ? json_object_get(task, key) : task;
@@ -76,24 +68,22 @@ static void print_row(const json_t *tasks, const char *key, double average, cons
         buf_addf(&values, "%-12s", value);
     }
     output_line("%s%.1f%s", buf_text(&values), average, name);
-    buf_release(&values);
 }
 
 static void print_table(const json_t *tasks, double average, double commonest)
 {
-    struct buf titles = {0};
+    SCOPED(buf_release) struct buf titles = {0};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         if (json_object_get(tasks, columns[i].task))
             buf_addf(&titles, "%-12s", columns[i].title);
     output_line("%s%s", buf_text(&titles), "avg");
     print_row(tasks, NULL, average, "");
     print_row(tasks, SCORES_COMMONEST, commonest, "   always the commonest label");
-    buf_release(&titles);
 }
 
 static int run_all(struct settings *settings, json_t **scores, struct error *err)
 {
-    json_t *tasks = json_object();
+    json_auto_t *tasks = json_object();
     double sum = 0, commonest = 0;
     int result = tune_check_several(settings, settings->out, is_task, err);
     for (size_t i = 0; i < GLUE_TASKS && result == 0; i++)
@@ -125,11 +115,8 @@ static int run_all(struct settings *settings, json_t **scores, struct error *err
         *scores = json_pack("{s:s, s:O, s:f}", "task", "all", "tasks", tasks, "average", sum / (double)count);
         result = tune_write_scores(settings->out, *scores, err);
     }
-    json_decref(tasks);
     return result;
 }
-
-/* ---- the command ---- */
 
 static int check(const struct settings *settings, const char *name, struct error *err)
 {
@@ -154,9 +141,8 @@ static void say_commands(const char *out, const json_t *scores)
     if (!tasks)
         return tune_say_next_seed(out, scores);
     void *first = json_object_iter((json_t *)tasks);
-    char *run = path_join(out, json_object_iter_key(first));
+    SCOPED(mem_free_at) char *run = path_join(out, json_object_iter_key(first));
     tune_say_next_seed(run, json_object_iter_value(first));
-    mem_free(run);
 }
 
 int dstrain_glue(void *context, struct opt_paths bare, struct error *err)

@@ -1,13 +1,9 @@
 /* dstrain predict of a model that answers questions (predicting.h). */
-#include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/json.h"
-#include "base/mem.h"
 #include "trainer/tune/answers.h"
 #include "trainer/tune/squad_scores.h"
-#include "trainer/tune/squad_windows.h"
 #include "trainer/verbs/predicting.h"
 
 struct questions {
@@ -17,8 +13,6 @@ struct questions {
     struct answer_rules rules;
     json_t *best, *odds; /* {id: text}, {id: number}: for the scores */
 };
-
-/* ---- what is asked for ---- */
 
 /* The command's value of an option, else the run's, else the default. */
 static uint32_t count_of(const struct predicting *p, const char *option, uint64_t value)
@@ -72,8 +66,6 @@ static int check_question(struct predicting *p, struct questions *q, json_t *qa,
     return check_keys(p, qa, err);
 }
 
-/* ---- answers ---- */
-
 /* Nine digits, as in tables. */
 static json_t *probability_of(const struct answers *a)
 {
@@ -87,7 +79,7 @@ static int answer_question(struct predicting *p, struct questions *q, json_t *qa
 {
     const void *context[] = {&q->features.samples, p->logits};
     const struct squad_feature *feature = &q->features.items[i];
-    struct answers answers = {0};
+    SCOPED(answers_release) struct answers answers = {0};
     (void)err;
     assert(feature->question == &q->file.questions[i]);
     answers_choose(feature, &(struct logits_source){answers_window, context}, &q->rules, &p->reading.text, &answers);
@@ -96,7 +88,6 @@ static int answer_question(struct predicting *p, struct questions *q, json_t *qa
     json_object_set_new(q->odds, feature->question->id.data, json_real(answers.null_odds));
     json_object_set_new(qa, "prediction", text);
     json_object_set_new(qa, "probability", probability_of(&answers));
-    answers_release(&answers);
     return 0;
 }
 

@@ -1,9 +1,6 @@
 /* dstrain predict of a model that gives tags to words (predicting.h). */
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "trainer/tune/corpus.h"
 #include "trainer/tune/span_scores.h"
 #include "trainer/verbs/predicting.h"

@@ -1,13 +1,9 @@
 /* dstrain predict: a table with the predictions of a fine-tuned model as further columns. It is read in windows of
  * rows, each of which is written before the next one is read; the output has its final name when it is complete. */
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/output.h"
 #include "base/same_math.h"
 #include "base/target.h"
@@ -16,7 +12,6 @@
 #include "trainer/tune/class_scores.h"
 #include "trainer/tune/labelled.h"
 #include "trainer/tune/predict.h"
-#include "trainer/tune/tune_kinds.h"
 #include "trainer/verbs/about.h"
 #include "trainer/verbs/predicting.h"
 
@@ -258,19 +253,18 @@ static void add_key(const struct predicting *p, const char *name, const char *cl
         buf_add_byte(out, p->table.separator ? p->table.separator : ',');
         return;
     }
-    struct buf key = {0};
+    SCOPED(buf_release) struct buf key = {0};
     buf_addf(&key, "%s%s%s", name, class ? "." : "", class ? class : "");
     buf_add_text(out, ",");
     buf_add_json(out, buf_str(&key));
     buf_add_byte(out, ':');
-    buf_release(&key);
 }
 
 /* Of several labels: those with a probability above one half; the probability of the whole set if the labels did not
  * depend on one another. */
 static double add_set(const struct predicting *p, const float *logits, double *shares, struct buf *out)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     double whole = 1;
     for (uint32_t i = 0; i < p->outputs; i++) {
         shares[i] = 1 / (1 + same_exp(-(double)logits[i]));
@@ -279,7 +273,6 @@ static double add_set(const struct predicting *p, const float *logits, double *s
             buf_addf(&text, "%s%s", text.size > 0 ? ";" : "", p->names.texts[i]);
     }
     add_text(p, buf_text(&text), out);
-    buf_release(&text);
     return whole;
 }
 
@@ -503,7 +496,7 @@ int dstrain_predict(void *context, struct opt_paths bare, struct error *err)
     struct settings *settings = context;
     if (!settings->out)
         return fail(err, ERR_USAGE, "--out FILE is missing: where the table with predictions is written (- prints it)");
-    struct predicting *p = mem_clear(1, sizeof *p);
+    SCOPED(mem_free_at) struct predicting *p = mem_clear(1, sizeof *p);
     *p = (struct predicting){.settings = settings, .model = bare.items[0], .file = bare.items[1], .to = FILE_CLOSED};
     stop_on_signals();
     const int result = run(p, err);
@@ -522,6 +515,5 @@ int dstrain_predict(void *context, struct opt_paths bare, struct error *err)
     mem_free(p->found_numbers);
     mem_free(p->truth_numbers);
     json_decref(p->record);
-    mem_free(p);
     return result;
 }

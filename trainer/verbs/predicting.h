@@ -1,13 +1,9 @@
 /* Inside predict: what predict_verb.c, predict_tags.c and predict_answers.c share. */
 #pragma once
 
-#include "base/file.h"
-#include "base/progress.h"
 #include "trainer/tune/class_task.h"
 #include "trainer/tune/columns.h"
 #include "trainer/tune/reading.h"
-
-#include <jansson.h>
 
 #define WINDOW 4096u /* rows */
 

@@ -1,18 +1,12 @@
 #include "trainer/verbs/proof.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "trainer/backend/ops.h"
-#include "trainer/keep/checkpoint.h"
-#include "trainer/keep/safetensors.h"
 #include "trainer/recipe/recipe.h"
 #include "trainer/run/run.h"
 #include "trainer/verbs/export_files.h"
@@ -25,10 +19,9 @@
 
 static void own_hash(const json_t *provenance, char out[17])
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     json_add_text(provenance, JSON_COMPACT, &text);
     hash_text(hash64(text.data, text.size), out);
-    buf_release(&text);
 }
 
 static json_t *hash_json(uint64_t hash)
@@ -39,11 +32,9 @@ static json_t *hash_json(uint64_t hash)
 
 static int hash_of_file(const char *directory, const char *name, uint64_t *hash, struct error *err)
 {
-    char *path = path_join(directory, name);
-    const int result = path_exists(path) ? file_hash(path, hash, err)
-                                         : fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "no such file");
-    mem_free(path);
-    return result;
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
+    return path_exists(path) ? file_hash(path, hash, err)
+                             : fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "no such file");
 }
 
 /* The hash of each tensor of a checkpoint's weights. */
@@ -130,7 +121,7 @@ static json_t *checkpoint_of(const char *run, uint64_t step)
     struct error found = {0};
     uint64_t weights = 0, moments = 0;
     char *directory = stretch_checkpoint(run, step);
-    json_t *tensors = json_object();
+    json_auto_t *tensors = json_object();
     int result = checkpoint_verify(directory, &state, NULL, &found);
     if (result == 0)
         result = hash_of_file(directory, WEIGHTS_NAME, &weights, &found);
@@ -144,7 +135,6 @@ static json_t *checkpoint_of(const char *run, uint64_t step)
     json_t *made = result < 0 ? NULL
                               : json_pack("{s:I, s:o, s:o, s:O}", "step", (json_int_t)step, "weights",
                                           hash_json(weights), "moments", hash_json(moments), "tensors", tensors);
-    json_decref(tensors);
     return made;
 }
 
@@ -157,7 +147,7 @@ int proof_make(const struct about *about, json_t **provenance, struct error *err
     *provenance = NULL;
     if (!json_is_object(identity) || !about->precision)
         return 0;
-    json_t *checkpoints = json_array();
+    json_auto_t *checkpoints = json_array();
     const int result = stretch_kept(about->run, &steps, &count, err);
     for (size_t i = 0; i < count && result == 0; i++) {
         json_t *one = checkpoint_of(about->run, steps[i]);
@@ -174,7 +164,6 @@ int proof_make(const struct about *about, json_t **provenance, struct error *err
         own_hash(*provenance, hash);
         json_object_set_new(*provenance, "hash", json_string(hash));
     }
-    json_decref(checkpoints);
     return result;
 }
 
@@ -265,13 +254,12 @@ static int compare_file(const json_t *entry, const char *key, const char *path, 
     TRY(hash_of_file(directory, name, &hash, err));
     if (strcmp(hash_text(hash, text), named) == 0)
         return 0;
-    char *file = path_join(directory, name);
+    SCOPED(mem_free_at) char *file = path_join(directory, name);
     fail_at(err, ERR_VERIFY, file, ERROR_NO_OFFSET, "has XXH3 %s, %.60s says %.16s", text, path, named);
     if (strcmp(key, "weights") == 0) {
         first_difference(directory, entry, first, sizeof first);
         hint(err, "%s", first);
     }
-    mem_free(file);
     return -1;
 }
 
@@ -339,10 +327,9 @@ static int write_provenance(const struct export_job *job, const char *to, json_t
 {
     if (!job->provenance)
         return 0;
-    char *path = path_join(to, PROVENANCE_NAME);
+    SCOPED(mem_free_at) char *path = path_join(to, PROVENANCE_NAME);
     const int result = json_file_write(path, job->provenance, err);
     json_array_append_new(written, json_string(PROVENANCE_NAME));
-    mem_free(path);
     return result;
 }
 

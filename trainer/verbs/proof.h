@@ -14,11 +14,7 @@
  * bytes are meant; what proves them is that they are computed again. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/verbs/about.h"
-
-#include <jansson.h>
-#include <stdint.h>
 
 #define PROVENANCE_NAME "provenance.json"
 

@@ -1,11 +1,10 @@
 #include "trainer/verbs/propose.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/output.h"
-#include "trainer/run/engine.h"
 #include "trainer/recipe/keys.h"
 #include "trainer/device/machine.h"
 #include "trainer/run/console.h"
@@ -20,8 +19,6 @@ bool proposal_wanted(const struct settings *settings)
 {
     return !settings->model && !settings->init && !settings->resume && !settings->dry_run;
 }
-
-/* ---- measuring ---- */
 
 static struct choice_limits limits_of(const struct setup *setup)
 {
@@ -61,9 +58,9 @@ static int measure(const struct setup *setup, struct engine *engine, struct choi
 static int try_model(struct proposal *proposal, const struct settings *settings, const char *name, struct error *err)
 {
     struct settings with = *settings;
-    struct setup setup = {0};
-    struct engine engine = {0};
-    struct origin origin = {0};
+    SCOPED(setup_close) struct setup setup = {0};
+    SCOPED(engine_close) struct engine engine = {0};
+    SCOPED(origin_release) struct origin origin = {0};
     struct choice_model *model = &proposal->models[proposal->count];
     with.model = name;
     int result = setup_open(&setup, &with, &origin, err);
@@ -81,9 +78,6 @@ static int try_model(struct proposal *proposal, const struct settings *settings,
         proposal->seq = setup.recipe.seq;
         proposal->choices[proposal->count++] = choice_make(model, &proposal->limits);
     }
-    origin_release(&origin);
-    engine_close(&engine);
-    setup_close(&setup);
     return result;
 }
 
@@ -130,8 +124,6 @@ void proposal_estimate(const struct proposal *proposal, uint32_t batch, struct e
     *estimate = proposal->estimates[proposal->best];
     estimate->step = batch * model->sample + model->update;
 }
-
-/* ---- printing ---- */
 
 static const char *const bounds[] = {
     [CHOICE_BY_EPOCHS] = "epochs", [CHOICE_BY_TIME] = "time", [CHOICE_BY_STEPS] = "steps"};

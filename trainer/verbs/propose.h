@@ -2,13 +2,8 @@
  * number of its steps (choice.h). */
 #pragma once
 
-#include "base/error.h"
-#include "base/str.h"
 #include "trainer/run/estimate.h"
 #include "trainer/verbs/choice.h"
-#include "trainer/recipe/settings.h"
-
-#include <jansson.h>
 
 #define PROPOSAL_MODELS 6
 

@@ -2,17 +2,11 @@
  * is its pseudo-log-likelihood (Salazar et al. 2020, "Masked Language Model Scoring"): the sum over its pieces of
  * log p(piece | the sentence with that piece masked). Sample k of the pass is the sentence of piece k with piece k
  * masked. Measured as in BLiMP (Warstadt et al. 2020): right means good > bad. */
-#include <assert.h>
-#include <inttypes.h>
-#include <stdio.h>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
-#include "base/scoped.h"
 #include "base/target.h"
 #include "trainer/data/input.h"
 #include "trainer/tune/reading.h"
@@ -149,15 +143,12 @@ static int read_pair(struct score *s, struct str line, size_t number, uint64_t a
         return 0;
     TRY(check_room(s, err));
     json_auto_t *json = json_parse(line, INPUT_LINE_BYTES_MAX, &why);
-    int result = 0;
-    if (json_is_object(json))
-        result = add_pair(s, json, number, at, err);
-    else if (!json)
-        result = fail_at(err, ERR_INPUT, s->path, at + json_error_place(&why), "line %zu is not JSON: %.200s", number,
-                         why.text);
-    else
-        result = fail_at(err, ERR_INPUT, s->path, at, "line %zu is not a JSON object", number);
-    return result;
+    if (!json)
+        return fail_at(err, ERR_INPUT, s->path, at + json_error_place(&why), "line %zu is not JSON: %.200s", number,
+                       why.text);
+    if (!json_is_object(json))
+        return fail_at(err, ERR_INPUT, s->path, at, "line %zu is not a JSON object", number);
+    return add_pair(s, json, number, at, err);
 }
 
 static int read_pairs(struct score *s, uint64_t limit, struct error *err)

@@ -1,23 +1,13 @@
 /* dstrain squad: a fine-tuned model, its answers and their scores. tune/squad.c describes one run. Without --train the
  * model answers as it is. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/output.h"
-#include "base/progress.h"
 #include "base/target.h"
-#include "trainer/run/engine.h"
 #include "base/json.h"
 #include "trainer/run/run.h"
-#include "trainer/run/console.h"
 #include "trainer/tune/predict.h"
 #include "trainer/verbs/tune_run.h"
-
-/* ---- without training ---- */
 
 static bool asked(void *processes)
 {
@@ -46,21 +36,16 @@ static int load(struct engine *e, const struct origin *origin, struct error *err
 static int answer_all(struct setup *setup, struct process_group *processes, const struct origin *origin,
                       struct error *err)
 {
-    struct engine engine = {0};
+    SCOPED(engine_close) struct engine engine = {0};
     const struct halt halt = {asked, processes};
     const bool modelled = !setup->settings->logits;
-    int result = modelled ? engine_choose(&engine, setup->settings, &setup->recipe, &setup->task, err) : 0;
-    if (result == 0 && modelled)
-        result = load(&engine, origin, err);
-    if (result == 0)
-        result = path_make_directory(setup->settings->out, err);
-    if (result == 0)
-        result = setup->task.finish(
-            &(struct evaluation_work){
-                .task = &setup->task, .model = engine.model, .limits = &engine.limits, .halt = &halt},
-            setup->settings->out, err);
-    engine_close(&engine);
-    return result;
+    TRY(modelled ? engine_choose(&engine, setup->settings, &setup->recipe, &setup->task, err) : 0);
+    if (modelled)
+        TRY(load(&engine, origin, err));
+    TRY(path_make_directory(setup->settings->out, err));
+    return setup->task.finish(
+        &(struct evaluation_work){.task = &setup->task, .model = engine.model, .limits = &engine.limits, .halt = &halt},
+        setup->settings->out, err);
 }
 
 static int answer_only(const struct settings *asked, struct error *err)
@@ -84,8 +69,6 @@ static int answer_only(const struct settings *asked, struct error *err)
     tune_squad.release(tuning.context);
     return result;
 }
-
-/* ---- the command ---- */
 
 /* The files of answers, and how squad.c writes them: with two blanks a level, where Google's script has four. */
 static const char *const best[] = {"\": \"", NULL}, *const choices[] = {"\": [\n    {\n      \"text\": ", NULL};
@@ -168,9 +151,8 @@ static int check(const struct settings *settings, struct error *err)
 
 static void warn_of_answers(const char *out, const char *key, const char *before)
 {
-    char *command = command_text("dstrain squad --init %s --dev FILE --out DIR", out);
+    SCOPED(mem_free_at) char *command = command_text("dstrain squad --init %s --dev FILE --out DIR", out);
     log_warn("%s has the answers of --%s %s; for others: %s", out, key, before, command);
-    mem_free(command);
 }
 
 /* A finished run has the answers of the options that it ended with: says which of now are others. */

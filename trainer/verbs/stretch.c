@@ -3,15 +3,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/mem.h"
-#include "trainer/keep/checkpoint.h"
 #include "trainer/run/run.h"
 #include "trainer/verbs/proof.h"
-
-/* ---- the steps ---- */
 
 char *stretch_checkpoint(const char *run, uint64_t step)
 {
@@ -28,8 +23,8 @@ static int by_step(const void *a, const void *b)
 
 int stretch_kept(const char *run, uint64_t **steps, size_t *count, struct error *err)
 {
-    struct path_list list = {0};
-    char *directory = path_join(run, CHECKPOINTS_NAME);
+    SCOPED(path_list_release) struct path_list list = {0};
+    SCOPED(mem_free_at) char *directory = path_join(run, CHECKPOINTS_NAME);
     const int result = path_is_directory(directory) ? path_list(&list, directory, err) : 0;
     *steps = mem_array(list.count + 1, sizeof **steps);
     *count = 0;
@@ -37,8 +32,6 @@ int stretch_kept(const char *run, uint64_t **steps, size_t *count, struct error 
         if (state_is_step_name(list.names[i]))
             (*steps)[(*count)++] = strtoull(list.names[i] + strlen("step-"), NULL, 10);
     qsort(*steps, *count, sizeof **steps, by_step);
-    path_list_release(&list);
-    mem_free(directory);
     return result;
 }
 
@@ -98,8 +91,6 @@ static int choose_steps(const char *run, const struct settings *asked, const jso
     json_object_set_new(plan, "from", json_integer((json_int_t)from));
     return 0;
 }
-
-/* ---- the starts ---- */
 
 uint64_t stretch_start_step(const json_t *start)
 {

@@ -2,11 +2,7 @@
  * in run.json that computed them. Only file names and run.json are read. */
 #pragma once
 
-#include "base/error.h"
 #include "trainer/recipe/settings.h"
-
-#include <jansson.h>
-#include <stdint.h>
 
 /* "RUN/checkpoints/step-00001000"; the caller mem_free's it. */
 char *stretch_checkpoint(const char *run, uint64_t step);

@@ -4,21 +4,14 @@
  *
  * step.c computes a step, decision.h defines a decision. What a step computes depends only on its number, so a run that
  * was stopped and resumed has the same bits. */
-#include "trainer/run/training.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/faults.h"
 #include "base/hash.h"
-#include "base/progress.h"
 #include "trainer/run/nonfinite.h"
 #include "trainer/run/limit.h"
 #include "trainer/device/timings.h"
-#include "trainer/parallel/decision.h"
 
 /* ---- decisions: only here do clocks and signals decide what to do ---- */
 

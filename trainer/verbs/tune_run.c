@@ -1,13 +1,9 @@
 #include "trainer/verbs/tune_run.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/output.h"
 #include "base/target.h"
 #include "trainer/run/run.h"
@@ -32,18 +28,14 @@ int tune_run(const struct tune_kind *kind, const char *task, struct settings *al
 
 int tune_read_scores(const char *out, json_t **scores, struct error *err)
 {
-    char *path = path_join(out, SCORES_NAME);
-    const int result = json_read(path, SCORES_BYTES_MAX, ERR_VERIFY, scores, err);
-    mem_free(path);
-    return result;
+    SCOPED(mem_free_at) char *path = path_join(out, SCORES_NAME);
+    return json_read(path, SCORES_BYTES_MAX, ERR_VERIFY, scores, err);
 }
 
 int tune_write_scores(const char *out, const json_t *scores, struct error *err)
 {
-    char *path = path_join(out, SCORES_NAME);
-    const int result = json_file_write(path, scores, err);
-    mem_free(path);
-    return result;
+    SCOPED(mem_free_at) char *path = path_join(out, SCORES_NAME);
+    return json_file_write(path, scores, err);
 }
 
 void tune_say_next(const char *model, bool is_run)
@@ -54,8 +46,6 @@ void tune_say_next(const char *model, bool is_run)
         say_next_too(command_text("dstrain report %s", model));
     say_next_too(command_text("dstrain export %s --out DIR", model));
 }
-
-/* ---- several seeds ---- */
 
 /* *scores becomes the content of the run's scores.json, in the process that writes. */
 static int run_one(const struct tune_kind *kind, const char *task, struct settings *settings, uint64_t seed,
@@ -75,13 +65,12 @@ static json_t *spread_of(const struct tune_kind *kind, const char *task, const j
     char keys[TUNE_KEYS_MAX][TUNE_KEY_SIZE];
     json_t *spread = json_object();
     const size_t count = json_array_size(runs), all = kind->keys(task, json_array_get(runs, 0), keys);
-    double *values = mem_array(count, sizeof *values);
+    SCOPED(mem_free_at) double *values = mem_array(count, sizeof *values);
     for (size_t i = 0; i < all; i++) {
         for (size_t k = 0; k < count; k++)
             values[k] = json_number_value(json_object_get(json_array_get(runs, k), keys[i]));
         json_object_set_new(spread, keys[i], glue_spread(values, count));
     }
-    mem_free(values);
     return spread;
 }
 
@@ -129,18 +118,16 @@ static bool is_scores(const char *name)
 static int check_scores(const struct settings *settings, const char *out, struct error *err)
 {
     static const struct target_form form = {.begins = "{\n  \"task\": \""};
-    char *path = path_join(out, SCORES_NAME);
+    SCOPED(mem_free_at) char *path = path_join(out, SCORES_NAME);
     const struct target target = {
         .option = "out", .path = path, .force = settings->force, .forms = &form, .form_count = 1};
-    const int result = path_exists(path) ? target_check(&target, err) : 0;
-    mem_free(path);
-    return result;
+    return path_exists(path) ? target_check(&target, err) : 0;
 }
 
 int tune_check_several(const struct settings *settings, const char *out, bool (*ours)(const char *name),
                        struct error *err)
 {
-    struct path_list list = {0};
+    SCOPED(path_list_release) struct path_list list = {0};
     const char *other = NULL;
     int result = path_is_directory(out) ? path_list(&list, out, err) : 0;
     for (size_t i = 0; i < list.count && !(other && strcmp(other, RUN_NAME) == 0); i++)
@@ -152,7 +139,6 @@ int tune_check_several(const struct settings *settings, const char *out, bool (*
     else if (other)
         result = fail_at(err, ERR_USAGE, out, ERROR_NO_OFFSET,
                          "is not empty and holds more than such runs (it holds %.100s): give another --out", other);
-    path_list_release(&list);
     return result < 0 ? -1 : check_scores(settings, out, err);
 }
 
@@ -178,7 +164,7 @@ int tune_seeds(const struct tune_kind *kind, const char *task, struct settings *
 {
     if (settings->seeds == 1)
         return run_one(kind, task, settings, settings->seed, out, scores, err);
-    json_t *runs = json_array(), *seeds = json_array();
+    json_auto_t *runs = json_array(), *seeds = json_array();
     int result = tune_check_several(settings, out, is_seed, err);
     for (uint64_t k = 0; k < settings->seeds && result == 0; k++) {
         char name[32];
@@ -193,8 +179,6 @@ int tune_seeds(const struct tune_kind *kind, const char *task, struct settings *
     }
     if (result == 0)
         result = write_spread(task, out, kind, runs, seeds, scores, err);
-    json_decref(runs);
-    json_decref(seeds);
     return result;
 }
 
@@ -203,7 +187,6 @@ void tune_say_next_seed(const char *out, const json_t *scores)
     const json_t *seeds = json_object_get(scores, "seeds");
     char name[32];
     snprintf(name, sizeof name, "seed-%" JSON_INTEGER_FORMAT, json_integer_value(json_array_get(seeds, 0)));
-    char *run = seeds ? path_join(out, name) : mem_copy_text(out);
+    SCOPED(mem_free_at) char *run = seeds ? path_join(out, name) : mem_copy_text(out);
     tune_say_next(run, true);
-    mem_free(run);
 }

@@ -3,18 +3,12 @@
 #include "trainer/verbs/use.h"
 
 #include <assert.h>
-#include <jansson.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/scoped.h"
-#include "base/str.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/keep/foreign_names.h"
-#include "trainer/keep/safetensors.h"
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"
 

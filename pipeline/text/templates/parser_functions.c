@@ -2,7 +2,7 @@
  * "0" is the one after the colon; the others are numbered from 1 and have no names. Source: the help pages of MediaWiki
  * and of its extension ParserFunctions. */
 #include "pipeline/parts/page_parts.h"
-#include "base/scoped.h"
+#include "base/mem.h"
 #include "pipeline/text/markup/entities.h"
 #include "pipeline/text/markup/formula.h"
 #include "pipeline/text/markup/tags.h"

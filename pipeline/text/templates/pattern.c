@@ -2,7 +2,7 @@
  * checks, so the recursion is bounded. */
 #include "pipeline/text/templates/call.h"
 
-#include "base/scoped.h"
+#include "base/mem.h"
 #include "pipeline/text/templates/expr.h"
 #include "pipeline/text/templates/number_style.h"
 #include "pipeline/text/templates/pattern.h"

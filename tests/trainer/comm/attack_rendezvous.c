@@ -21,7 +21,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "base/scoped.h"
+#include "base/mem.h"
 #include "tests/trainer/comm/guest.h"
 
 #define GUESTS_OPEN   80 /* that never finish, at one time: more than there is room for at the door */

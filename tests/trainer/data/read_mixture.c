@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/scoped.h"
+#include "base/mem.h"
 #include "trainer/task/pretraining.h"
 
 static void print_list(const uint32_t *values, uint32_t count)

@@ -1,7 +1,6 @@
 /* What the files of the heads share: pooler and transform, a last product with few columns, the scale of gradients. */
 #pragma once
 
-#include "trainer/model/head.h"
 #include "trainer/model/parts.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof *(rows))
