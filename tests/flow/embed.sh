@@ -46,6 +46,16 @@ assert [array.array("f", json.loads(line)) for line in open("lines.jsonl")] == v
 assert all(abs(sum(x * x for x in norm[i]) - 1) < 1e-6 for i in (0, 2, 3, 4)) and not any(norm[1])
 PYTHON
 
+case_begin "special tokens that a text spells"
+printf 'the river [SEP] stone\nstone\n' >special.txt
+expect_exit 0 "${embed[@]}" special.txt --out text.npy
+expect_exit 0 "${embed[@]}" special.txt --special-in-text --out token.npy
+python3 - <<'PYTHON' || complain "the vectors"
+from npy import far, load
+text, token = load("text.npy"), load("token.npy")
+assert far(text[0], token[0]) > 1e-4 and far(text[1], token[1]) < 1e-6
+PYTHON
+
 case_begin "more texts than a window has"
 python3 -c "print('the river\n' + 'stone the hill\n' * 5000 + 'the river')" >many.txt
 expect_exit 0 "${embed[@]}" many.txt --out many.npy

@@ -54,6 +54,7 @@ int recipe_make(const struct settings *settings, const struct material *material
         .seq = material->seq,
         .config = *config,
         .head = material->head,
+        .special_in_text = material->special_in_text,
         .steps_before = origin->goes_on ? origin->state.step : 0,
         .samples_before = origin->goes_on ? origin->state.samples : 0,
         .overlap = true,
@@ -113,6 +114,8 @@ static json_t *data_identity(const struct recipe *recipe)
                   "precision", recipe->precision_given ? precision_name(recipe->precision) : "default");
     if (recipe->mixture[0])
         json_object_set_new(json, "mixture", json_string(recipe->mixture));
+    if (recipe->special_in_text)
+        json_object_set_new(json, "special_in_text", json_true());
     if (recipe->grown_from > 0)
         json_object_set_new(json, "grown_from", json_integer(recipe->grown_from));
     if (recipe->mask_prob[0] > 0)

@@ -21,6 +21,7 @@ struct material {
     uint32_t seq;                     /* maximum of tokens per sample */
     uint64_t samples;
     struct head_choice head; /* its rows are freed with the material */
+    bool special_in_text;    /* --special-in-text, in the identity */
 };
 
 struct recipe {
@@ -30,6 +31,7 @@ struct recipe {
     uint32_t seq;
     struct model_config config;
     struct head_choice head;               /* of the origin */
+    bool special_in_text;                  /* as in struct material */
     char initial[64];                      /* "random", or hashes of the files of --init or --resume */
     uint32_t grown_from;                   /* pieces of the model that --grow-vocab started from; 0: without */
     uint64_t steps_before, samples_before; /* of the run that --resume continues, else 0 */

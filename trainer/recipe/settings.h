@@ -102,6 +102,7 @@ struct settings {
     const char *column;               /* of a corpus: of its tags; NULL: the last */
     int kind;                         /* enum classify_kind */
     int class_weights;                /* 1: balanced */
+    bool special_in_text;             /* special tokens that a text spells are these tokens */
     bool all;                         /* for predict: probabilities of all classes */
     int pooling;                      /* enum pooling: for embed, and for export with */
     bool sentences;                   /* --sentence-transformers */

@@ -70,12 +70,26 @@ int text_need_mask(const struct text *text, struct error *err)
     return need_role(text->vocab, text->directory, ROLE_MASK, err);
 }
 
-void text_take_masks(struct text *text)
+static void open_again(struct text *text)
 {
-    text->words.mask_in_text = true;
     tokenizer_state_close(text->state);
     tokenizer_close(text->tokenizer);
     open_tokenizer(text);
+}
+
+void text_take_masks(struct text *text)
+{
+    text->words.mask_in_text = true;
+    open_again(text);
+}
+
+bool text_take_specials(struct text *text, const struct settings *settings, const struct origin *origin)
+{
+    text->words.special_in_text =
+        settings->special_in_text || json_is_true(json_object_get(origin->identity, "special_in_text"));
+    if (text->words.special_in_text)
+        open_again(text);
+    return text->words.special_in_text;
 }
 
 int text_need_pairs(const struct text *text, struct error *err)

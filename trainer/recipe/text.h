@@ -5,6 +5,7 @@
 #include "tokenizer/tokenizer.h"
 #include "trainer/keep/tokenizer_write.h"
 #include "trainer/model/params.h"
+#include "trainer/recipe/origin.h"
 
 struct text {
     char *directory;     /* of the files */
@@ -22,8 +23,11 @@ struct text {
 int text_open(struct text *text, const char *directory, struct model_config *config, struct error *err);
 /* ERR_UNSAFE: the tokenizer has no mask. */
 int text_need_mask(const struct text *text, struct error *err);
-/* From now on the mask's spelling in a text is the mask; of WordPiece it stays text. */
+/* From now on the mask's spelling in a text is the mask. Of a vocab.txt alone it stays text. */
 void text_take_masks(struct text *text);
+/* With --special-in-text, or if the origin was trained with it, the spelling of every special token is that token from
+ * now on. Returns whether it is. */
+bool text_take_specials(struct text *text, const struct settings *settings, const struct origin *origin);
 /* ERR_UNSAFE: the tokenizer's files do not say how two texts become one, or in a form that is not known. */
 int text_need_pairs(const struct text *text, struct error *err);
 /* Appends the ids of a word of a sentence that was cut into words: of a byte-level BPE with a blank before it. */

@@ -125,11 +125,13 @@ int class_open(void *context, const struct settings *settings, const struct orig
         return hint(err, "--seq %" PRId32 " is the most", config->positions);
     }
     TRY(text_open(&job->text, origin->files, config, err));
+    const bool special = text_take_specials(&job->text, settings, origin);
     TRY(job->kind->read(job, config, err));
     *material = (struct material){
         .hash = samples_hash(samples_of(job)) ^ job->hash,
         .seq = job->length,
         .samples = samples_of(job)->count,
+        .special_in_text = special,
     };
     const bool only = strcmp(job->kind->verb, job->task) == 0;
     snprintf(material->task, sizeof material->task, "%s%s%s", job->kind->verb, only ? "" : " ", only ? "" : job->task);

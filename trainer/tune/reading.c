@@ -23,6 +23,7 @@ int reading_find(struct reading *r, const struct settings *settings, const char 
     r->tuned = model_tuned_head(&r->recipe.config);
     r->recipe.config.task_heads = heads;
     TRY(text_open(&r->text, r->origin.files, &r->recipe.config, err));
+    text_take_specials(&r->text, settings, &r->origin);
     text_say_spare(&r->recipe.config);
     return 0;
 }

@@ -87,6 +87,7 @@ static int squad_open(void *context, const struct settings *settings, const stru
 {
     struct squad *s = context;
     TRY(text_open(&s->text, origin->files, config, err));
+    const bool special = text_take_specials(&s->text, settings, origin);
     TRY(squad_check_limits(&s->limits, &s->text, config, err));
     if (s->train)
         TRY(read_train(s, err));
@@ -96,6 +97,7 @@ static int squad_open(void *context, const struct settings *settings, const stru
     const struct samples *samples = s->train ? &s->train_features.samples : &s->dev_features.samples;
     *material = (struct material){
         .task = "squad",
+        .special_in_text = special,
         .hash = samples_hash(samples),
         .seq = s->limits.length,
         .samples = samples->count,

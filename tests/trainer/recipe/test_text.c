@@ -298,6 +298,24 @@ TEST_WITH(a_bpe_cuts_words_and_masks, NULL, clear)
     text_close(&text);
 }
 
+/* The option asks for it, or the run did. */
+TEST_WITH(special_tokens_are_found_on_request, NULL, clear)
+{
+    for (int i = 0; i < 4; i++) {
+        struct text text;
+        struct ids ids = {0};
+        const struct settings settings = {.special_in_text = i & 1};
+        const struct origin origin = {.identity = i & 2 ? json_pack("{s:b}", "special_in_text", 1) : NULL};
+        open_bpe(&text);
+        assert_int_equal(text_take_specials(&text, &settings, &origin), i > 0);
+        tokenizer_ids(text.state, STR("a <mask>"), &ids);
+        expect_ids(&ids, i > 0 ? 2 : 3, (const uint32_t[]){4, i > 0 ? 3 : 5, 4}); /* of the spelling, a letter */
+        ids_release(&ids);
+        text_close(&text);
+        json_decref(origin.identity);
+    }
+}
+
 /* A training that keeps the tokenizer has its files, and names the class that reads them. */
 TEST_WITH(files_of_a_bpe_are_copied, NULL, clear)
 {
