@@ -193,7 +193,7 @@ def byte_level(folder):
     return f"{compared:,} lines, 3 tokenizers", wrong
 
 
-@judge("tokenizers", "vocab --kind bpe-bytes: tokens, merges that differ", 0)
+@judge("tokenizers", "vocab --kind bpe-bytes: entries that differ", 0)
 def learned_bytes(folder):
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
     text = folder / "sentences"
