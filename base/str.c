@@ -1,4 +1,4 @@
-/* Text: views, the growing buffer, and human figures. UTF-8 stands in utf8.c. */
+/* Text: views, the growing buffer, and human figures. utf8.c has UTF-8. */
 #include "base/str.h"
 
 #include "base/mem.h"

@@ -98,7 +98,7 @@ static bool has_form(struct str head, const struct target_form *form)
     return true;
 }
 
-/* 1: one of the forms, or empty; 0; < 0. */
+/* 1: the file has one of the forms, or is empty; 0: it has another; < 0: an error. */
 static int look(const char *path, const struct target_form *forms, size_t form_count, bool *empty, struct error *err)
 {
     struct file file;

@@ -1,5 +1,5 @@
 // room: pipeline
-/* The command line of dsdata: options.h says what goes in and what is held. */
+/* The command line of dsdata: options.h says what goes in and what must hold. */
 #include "tests/fuzz/options.h"
 
 #include "pipeline/dsdata_options.h"

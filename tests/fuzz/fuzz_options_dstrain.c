@@ -1,5 +1,5 @@
 // room: trainer
-/* The command line of dstrain: options.h says what goes in and what is held. */
+/* The command line of dstrain: options.h says what goes in and what must hold. */
 #include "tests/fuzz/options.h"
 
 #include "trainer/options.h"

@@ -19,8 +19,8 @@
 
 static const struct kind {
     const char *name;
-    const struct comm_library *library; /* part of the program; NULL: */
-    const char *file;                   /* in this module */
+    const struct comm_library *library; /* NULL: it is in the module `file` */
+    const char *file;
     bool built;
     const char *what, *package, *option;
 } kinds[] = {

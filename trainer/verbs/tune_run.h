@@ -1,4 +1,4 @@
-/* The road of the verbs that fine-tune, for any kind (tune/tune_kinds.h):
+/* What a verb that fine-tunes calls, in this order, for any kind (tune/tune_kinds.h):
  *
  *     tune_seeds, or tune_run → tune_read_scores → kind->say_scores → tune_say_next */
 #pragma once
