@@ -106,7 +106,7 @@ TEST(json_is_one_object_on_stdout)
     in_child(print_json, &err, &seen);
     assert_int_equal(seen.code, 4);
     assert_string_equal(seen.err, "");
-    json_t *object = json_loads(seen.out, 0, NULL);
+    json_auto_t *object = json_loads(seen.out, 0, NULL);
     assert_non_null(object);
     assert_int_equal(json_object_size(object), 5);
     assert_string_equal(json_string_value(json_object_get(object, "error")), "damaged");
@@ -114,7 +114,6 @@ TEST(json_is_one_object_on_stdout)
     assert_true(json_integer_value(json_object_get(object, "offset")) == 1ll << 40);
     assert_true(json_is_null(json_object_get(object, "hint")));
     assert_int_equal(json_integer_value(json_object_get(object, "exit")), 4);
-    json_decref(object);
     (fail)(&err, ERR_USAGE, "what");
     in_child(print_json, &err, &seen);
     assert_string_equal(seen.out, "{\"error\":\"what\",\"file\":null,\"offset\":null,\"hint\":null,\"exit\":2}\n");

@@ -201,7 +201,7 @@ TEST(a_leftover_of_a_killed_process_is_taken_over)
 TEST(a_hash_is_that_of_the_whole_file)
 {
     static const size_t sizes[] = {0, 1, (1u << 20) - 1, 1u << 20, (1u << 20) + 1, 3u << 20};
-    char *bytes = mem_alloc(3u << 20);
+    SCOPED(mem_free_at) char *bytes = mem_alloc(3u << 20);
     struct error err = {0};
     uint64_t hash;
     for (size_t i = 0; i < 3u << 20; i++)
@@ -211,7 +211,6 @@ TEST(a_hash_is_that_of_the_whole_file)
         assert_int_equal(file_hash("hash.tmp.bin", &hash, &err), 0);
         assert_true(hash == hash64(bytes, sizes[i]));
     }
-    mem_free(bytes);
     unlink("hash.tmp.bin");
     assert_int_equal(file_hash("hash.tmp.bin", &hash, &err), -1);
     assert_int_equal(err.kind, ERR_USAGE);
@@ -450,10 +449,9 @@ TEST(a_trace_has_every_change_in_order)
 static void counted(void *argument)
 {
     struct error err;
-    char *memory = mem_alloc(1);
+    SCOPED(mem_free_at) char *memory = mem_alloc(1);
     if (file_write_all(path_of("c"), "xy", 2, &err) < 0)
         _exit((int)err.kind);
-    mem_free(memory);
     faults_close(); /* nothing is wanted */
     setenv("DS_COUNT_CALLS", argument, 1);
     faults_close();

@@ -24,9 +24,8 @@ static json_t *parse(struct str text, json_error_t *why)
 TEST(reads_what_jansson_reads)
 {
     json_error_t why;
-    json_t *value = parse(STR("{\"a\": [1, \"two\", {\"b\": null}]}"), &why);
+    json_auto_t *value = parse(STR("{\"a\": [1, \"two\", {\"b\": null}]}"), &why);
     assert_int_equal(json_array_size(json_object_get(value, "a")), 3);
-    json_decref(value);
     static const struct str wrong[] = {
         STR(""),           STR("{"), STR("1"), STR("{\"a\":1,\"a\":2}"), STR("{} {}"), STR("[\"\\u0000\"]"),
         STR("{\"a\":tru"), {NULL, 0}};

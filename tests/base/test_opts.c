@@ -582,9 +582,8 @@ TEST(choices_come_from_a_table)
     release(&run);
     parse_well(&run, "extract --shape cube x");
     assert_int_equal(run.settings.shape, -2);
-    json_t *options = opts_json(&program, run.result.verb, &run.settings);
+    json_auto_t *options = opts_json(&program, run.result.verb, &run.settings);
     assert_string_equal(json_string_value(json_object_get(options, "shape")), "cube");
-    json_decref(options);
     release(&run);
     parse(&run, "extract --shape");
     assert_string_equal(run.err.text, "--shape needs a value: ball|cube|cone");

@@ -61,13 +61,12 @@ TEST(buffers_grow)
     buf_addf(&buf, "%d-%s", 42, "z");
     assert_true(str_equal(buf_str(&buf), STR("x\0y42-z")));
     assert_int_equal(buf_text(&buf)[buf.size], 0);
-    char *text = mem_alloc(5001);
+    SCOPED(mem_free_at) char *text = mem_alloc(5001);
     memset(text, 'q', 5000);
     text[5000] = 0;
     buf_release(&buf);
     buf_addf(&buf, "%s", text);
     assert_int_equal(buf.size, 5000);
-    mem_free(text);
     buf_release(&buf);
     assert_null(buf.data);
     buf_release(&buf);

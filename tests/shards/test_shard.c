@@ -186,7 +186,7 @@ TEST(hostile_records_are_refused)
     const struct shard_layout layout = shard_layout_make(16, 4, 10);
     struct sample sample = sample_make(&layout);
     struct shard_writer writer;
-    uint8_t *record = mem_alloc(layout.record_bytes);
+    SCOPED(mem_free_at) uint8_t *record = mem_alloc(layout.record_bytes);
     assert_ok(writer_open(&writer, path, &header, &tiny_err));
     tiny_sample(&layout, 0, &sample);
     record_encode(&layout, &sample, record);
@@ -200,7 +200,6 @@ TEST(hostile_records_are_refused)
     assert_fails(shard_sample(&shard, 1, &sample, &tiny_err), ERR_VERIFY);
     assert_int_equal(tiny_err.offset, SHARD_HEADER_BYTES + layout.record_bytes);
     shard_close(&shard);
-    mem_free(record);
     sample_release(&sample);
     mem_free(path);
     tiny_remove(directory);

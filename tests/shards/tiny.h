@@ -149,18 +149,16 @@ __attribute__((unused)) static void tiny_dataset(const char *directory)
     for (size_t l = 0; l < manifest.length_count; l++) {
         const struct manifest_length *length = &manifest.lengths[l];
         snprintf(name, sizeof(name), "seq%u", length->seq);
-        char *folder = path_join(directory, name);
+        SCOPED(mem_free_at) char *folder = path_join(directory, name);
         assert_ok(path_make_directory(folder, &tiny_err));
-        mem_free(folder);
         for (uint32_t s = 0; s < length->shards; s++) {
             SCOPED(mem_free_at) char *path = path_join(directory, manifest_shard_name(length, s, name));
             manifest_shard_header(&manifest, length, s, &header);
             length->hashes[s] = tiny_shard(path, &header, shard_first(length->samples, length->shards, s));
         }
     }
-    char *vocab = path_join(directory, VOCAB_NAME);
+    SCOPED(mem_free_at) char *vocab = path_join(directory, VOCAB_NAME);
     assert_ok(file_write_all(vocab, TINY_VOCAB, sizeof(TINY_VOCAB) - 1, &tiny_err));
-    mem_free(vocab);
     assert_ok(manifest_write(&manifest, directory, &tiny_err));
     manifest_release(&manifest);
 }

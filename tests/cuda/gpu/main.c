@@ -39,8 +39,8 @@ static int test_precision(const struct wishes *w, enum precision precision, stru
         check_models();
     if (wants(w->part, "modern"))
         check_modern();
-    if (wants(w->part, "optimizers") && precision == PRECISION_FP32)
-        check_optimizers();
+    if (wants(w->part, "optimizers"))
+        check_optimizers(2);
     sides_close();
     return 0;
 }

@@ -142,13 +142,40 @@ void check_models(void)
 
 /* ---- optimizers: ten steps ---- */
 
-/* One update on one side. Returns the step's record. */
+/* In three ranges from the last to the first, as processes have them, each with memory that begins at its range. */
+static void update_in_ranges(const struct optimizer *optimizer, const struct ops *ops, const struct update_work *work,
+                             const struct update_memory *memory, const struct update *update,
+                             const struct params *params)
+{
+    const size_t last = all_chunks(work).to, ends[] = {0, last / 3, last / 2 + 1, last};
+    struct update_memory parts[3];
+    for (size_t i = 3; i-- > 0;) {
+        parts[i] = *memory;
+        parts[i].held_from = parts[i].gradients_from = params->chunks[ends[i]].offset;
+        parts[i].first = (char *)memory->first + parts[i].held_from * ops->real_size;
+        parts[i].second = (char *)memory->second + parts[i].held_from * ops->real_size;
+        parts[i].gradients = (const char *)memory->gradients + parts[i].held_from * ops->real_size;
+        optimizer_squares(ops, &parts[i], work, (struct chunk_range){ends[i], ends[i + 1]});
+    }
+    optimizer_factors(optimizer, ops, work, update);
+    for (size_t i = 3; i-- > 0;)
+        optimizer_moments(optimizer, ops, &parts[i], work, update, (struct chunk_range){ends[i], ends[i + 1]});
+    for (size_t i = 3; i-- > 0;)
+        optimizer_apply(optimizer, ops, &parts[i], work, update, (struct chunk_range){ends[i], ends[i + 1]});
+}
+
+/* One update on one side; every other one of TESTED is in ranges, unless they would cut matrices. Returns the step's
+ * record. */
 static struct step_record update_side(const struct optimizer *optimizer, enum side s, const struct update_work *work,
-                                      const struct update_memory *memory, const struct update *update)
+                                      const struct update_memory *memory, const struct update *update,
+                                      const struct params *params)
 {
     struct step_record record;
     const int slot = (int)(update->number % 2);
-    optimizer_update(optimizer, OPS(s), memory, work, update);
+    if (s == TESTED && slot && !optimizer_kinds[optimizer->kind].matrices)
+        update_in_ranges(optimizer, OPS(s), work, memory, update, params);
+    else
+        optimizer_update(optimizer, OPS(s), memory, work, update);
     OPS(s)->send(OPS(s)->device, slot, work->record, sizeof record);
     OPS(s)->receive(OPS(s)->device, slot, &record, sizeof record);
     return record;
@@ -183,22 +210,22 @@ static void check_skips(const struct optimizer *optimizer, const struct params *
     const double kept = *one;
     *one = INFINITY;
     array_put(gradients, good);
-    struct step_record record = update_side(optimizer, s, work, &memory, &update);
+    struct step_record record = update_side(optimizer, s, work, &memory, &update, params);
     check(record.skipped && record.halted && !isfinite(record.norm), "an infinite gradient does not halt");
     *one = kept;
     array_put(gradients, good);
     update.number++;
-    record = update_side(optimizer, s, work, &memory, &update);
+    record = update_side(optimizer, s, work, &memory, &update, params);
     check(record.skipped && record.halted && isfinite(record.norm), "the step after it is not held back");
     CALL(OPS(s), clear, .memory = work->record, .bytes = sizeof record);
     array_put(sums, losses);
     update.halts = false;
-    record = update_side(optimizer, s, work, &memory, &update);
+    record = update_side(optimizer, s, work, &memory, &update, params);
     check(record.skipped && !record.halted && isnan(record.sums[2]) && record.sums[3] == 4, "a loss of NaN counts");
     check(!is_changed(&flat[0], s, before[0]) && !is_changed(&flat[1], s, before[1]), "a skipped step changed numbers");
     losses[2] = 3;
     array_put(sums, losses);
-    record = update_side(optimizer, s, work, &memory, &update);
+    record = update_side(optimizer, s, work, &memory, &update, params);
     check(!record.skipped && is_changed(&flat[0], s, before[0]) && is_changed(&flat[1], s, before[1]),
           "a step that came to a number is skipped");
     for (int i = 0; i < 2; i++)
@@ -208,8 +235,13 @@ static void check_skips(const struct optimizer *optimizer, const struct params *
 
 static void optimizer_case(const struct optimizer_type *type, bool ratio_always)
 {
+    struct model_config config = small; /* the word table has two chunks, the other tensors have one */
+    config.layers = 1;
+    config.hidden = 64;
+    config.intermediate = 256;
+    config.vocabulary = 300;
     struct params params;
-    params_init(&params, &small);
+    params_init(&params, &config);
     struct optimizer optimizer = type->optimizer;
     if (ratio_always)
         optimizer.ratio_always = true;
@@ -243,7 +275,7 @@ static void optimizer_case(const struct optimizer_type *type, bool ratio_always)
                                                            .first = AT(first),
                                                            .second = AT(second),
                                                            .gradients = AT(gradients)},
-                                   &(struct update){update, 1e-3, 1, 1, true, AT(sums)})
+                                   &(struct update){update, 1e-3, 1, 1, true, AT(sums)}, &params)
                            .norm;
     }
     check(fabs(norms[TESTED] / norms[EXACT] - 1) <= 1e-6, "%s: the gradient's norm is %.9g, not %.9g", type->name,
@@ -256,7 +288,9 @@ static void optimizer_case(const struct optimizer_type *type, bool ratio_always)
             now[s][i] -= begun[s][i];
     }
     const double tested = relative(now[TESTED], now[EXACT], params.size);
-    check(tested <= 1e-4, "%s: ten updates differ by %.3g", type->name, tested);
+    /* A matrix in 16 bits is off by what PyTorch's Muon loses there (tests/golden/muon.txt). */
+    check(tested <= (OPS(TESTED)->storage_size == 4 ? 1e-4 : 3e-2), "%s: ten updates differ by %.3g", type->name,
+          tested);
     compare(&first, 1, "%s: first moment", type->name);
     compare(&second, 1, "%s: second moment", type->name);
     size_t touched = 0; /* gaps stay zero */
@@ -282,13 +316,19 @@ static void optimizer_case(const struct optimizer_type *type, bool ratio_always)
     params_release(&params);
 }
 
-void check_optimizers(void)
+/* In 16 bits those that keep matrices in them. */
+void check_optimizers(int passes)
 {
     const int before = checks_failed(), from = checks_done();
-    const struct optimizer_type *type;
-    for (size_t i = 0; (type = optimizer_type_at(i)); i++)
-        optimizer_case(type, false);
-    optimizer_case(optimizer_type("NVLAMB"), true);
+    for (int pass = 0; pass < passes; pass++) {
+        const struct optimizer_type *type;
+        begin_pass(pass);
+        for (size_t i = 0; (type = optimizer_type_at(i)); i++)
+            if (OPS(TESTED)->storage_size == 4 || optimizer_kinds[type->optimizer.kind].matrices)
+                optimizer_case(type, false);
+        if (OPS(TESTED)->storage_size == 4)
+            optimizer_case(optimizer_type("NVLAMB"), true);
+    }
     printf("%s %-10s %d of %d checks right\n", sides_name(), "optimizers",
            checks_done() - from - (checks_failed() - before), checks_done() - from);
     fflush(stdout);

@@ -717,8 +717,7 @@ void check_ops(const char *part, bool large, int passes)
         if (part ? strcmp(part, parts[i].name) != 0 : parts[i].run == check_memory && !large)
             continue;
         for (int pass = 0; pass < passes; pass++) {
-            setenv("EMULATED_ORDER", pass == 0 ? "0" : "1", 1); /* of threads, in tests/cuda/emulator.cpp */
-            begin_pass(pass == 0);
+            begin_pass(pass);
             draw_again(5);
             parts[i].run();
         }

@@ -278,11 +278,12 @@ static struct {
     bool is_first;
 } passes;
 
-void begin_pass(bool is_first)
+void begin_pass(int pass)
 {
-    passes.is_first = is_first;
+    setenv("EMULATED_ORDER", pass == 0 ? "0" : "1", 1);
+    passes.is_first = pass == 0;
     passes.next = 0;
-    passes.count = is_first ? 0 : passes.count;
+    passes.count = pass == 0 ? 0 : passes.count;
 }
 
 static void compare_pass(const double *values, size_t count, const char *what)

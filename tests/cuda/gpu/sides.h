@@ -65,8 +65,9 @@ void compare(const struct array *array, double times, const char *format, ...) _
 void compare_zero_from(const struct array *array, size_t dead, const char *what);
 /* Single numbers: in 16 bits at most 1.5 times HOST's distance + 1e-3. */
 void compare_numbers(double exact, double host, double tested, double limit, const char *what);
-/* What is compared from now on must have the bits that it had since the last begin_pass(true). */
-void begin_pass(bool is_first);
+/* What is compared in pass 1 must have the bits that it had in pass 0; the emulator's threads run in another order
+ * (EMULATED_ORDER, tests/cuda/emulator.cpp). */
+void begin_pass(int pass);
 
 /* Counts a check and prints it if it failed. */
 void check(bool right, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -86,5 +87,5 @@ int check_shapes(int share, const char *tune, struct error *err);
 /* These open their own backends. */
 void check_curve(enum device_kind device, enum precision precision, const char *golden);
 void check_same_bits(enum device_kind device, enum precision precision);
-void check_optimizers(void);
+void check_optimizers(int passes);
 int make_curve(const char *path);

@@ -90,9 +90,8 @@ static void write_dataset(const char *directory, struct manifest *m, const struc
     for (size_t l = 0; l < m->length_count; l++) {
         const struct manifest_length *length = &m->lengths[l];
         snprintf(name, sizeof name, "seq%u", length->seq);
-        char *folder = path_join(directory, name);
+        SCOPED(mem_free_at) char *folder = path_join(directory, name);
         assert_ok(path_make_directory(folder, &tiny_err));
-        mem_free(folder);
         for (uint32_t s = 0; s < length->shards; s++) {
             SCOPED(mem_free_at) char *path = path_join(directory, manifest_shard_name(length, s, name));
             manifest_shard_header(m, length, s, &header);

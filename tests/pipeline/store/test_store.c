@@ -106,7 +106,7 @@ static uint64_t round_trip(struct round round)
         first = first * 31 + manifest.lengths[0].hashes[i];
     }
 
-    char *seen = mem_clear(samples, 1);
+    SCOPED(mem_free_at) char *seen = mem_clear(samples, 1);
     uint64_t last_key = 0, count = 0;
     struct sample sample = sample_make(&l);
     for (uint32_t s = 0; s < shards; s++) {
@@ -132,7 +132,6 @@ static uint64_t round_trip(struct round round)
     }
     assert_int_equal(count, samples);
     sample_release(&sample);
-    mem_free(seen);
     manifest_release(&manifest);
     assert_int_equal(spill_remove_all(directory, &err), 0);
     return first;
@@ -345,13 +344,12 @@ TEST(wrong_counts_are_found)
     }
     struct load load = {.last = UINT64_MAX}; /* and a file that was truncated since */
     const struct spills spills = {directory, sets, 2, &(struct seal_extent){0, bytes}, 1};
-    char *path = spill_path(directory, 0, 0, 0);
+    SCOPED(mem_free_at) char *path = spill_path(directory, 0, 0, 0);
     assert_int_equal(load_read(&load, &spills, 1u << 20, &err), 0);
     assert_int_equal(load.count, 10);
     assert_int_equal(truncate(path, (off_t)bytes[0] - 1), 0);
     assert_true(load_read(&load, &spills, 1u << 20, &err) < 0);
     assert_int_equal(err.kind, ERR_VERIFY);
-    mem_free(path);
     load_release(&load);
     spill_close(&spill);
     spill_remove_all(directory, &err);

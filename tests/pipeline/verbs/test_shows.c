@@ -135,7 +135,7 @@ TEST(show_prints_the_facts)
         "\"it's.xml\", \"--out\", \"d\"]}";
     tiny_write(*state, BUILD_NAME, build, sizeof(build) - 1);
     assert_int_equal(run(dsdata_show, (struct dsdata_settings){.json = true}, *state, *state, false), 0);
-    json_t *facts = caught_json();
+    json_auto_t *facts = caught_json();
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
         if (!json_object_get(facts, keys[i]))
             fail_msg("%s is missing", keys[i]);
@@ -147,7 +147,6 @@ TEST(show_prints_the_facts)
     const json_t *length = json_array_get(json_object_get(facts, "lengths"), 0);
     assert_int_equal(json_integer_value(json_object_get(length, "samples")), 17);
     assert_true(json_real_value(json_object_get(length, "filled")) == 0.5625);
-    json_decref(facts);
 
     assert_int_equal(run(dsdata_show, (struct dsdata_settings){0}, *state, *state, false), 0);
     assert_non_null(strstr(caught.data, "17 samples"));
@@ -169,10 +168,9 @@ TEST(show_lays_a_sample_side_by_side)
     assert_string_equal(strchr(caught.data, '\n'), of_dataset.data);
 
     assert_int_equal(run(dsdata_show, (struct dsdata_settings){.sample = 6, .json = true}, *state, *state, true), 0);
-    json_t *object = caught_json();
+    json_auto_t *object = caught_json();
     assert_int_equal(json_array_size(json_object_get(object, "tokens")),
                      (size_t)json_integer_value(json_object_get(object, "length")));
-    json_decref(object);
 
     assert_int_equal(run(dsdata_show, (struct dsdata_settings){.sample = 17}, *state, *state, true), -1);
     assert_int_equal(tiny_err.kind, ERR_USAGE);
@@ -189,9 +187,8 @@ TEST(show_takes_a_single_shard)
     assert_int_equal(run(dsdata_show, (struct dsdata_settings){0}, shard, *state, false), 0);
     assert_non_null(strstr(caught.data, "shard      1 of 3 of split train"));
     assert_int_equal(run(dsdata_show, (struct dsdata_settings){.json = true}, shard, *state, false), 0);
-    json_t *object = caught_json();
+    json_auto_t *object = caught_json();
     assert_int_equal(json_integer_value(json_object_get(object, "samples")), 6);
-    json_decref(object);
     assert_int_equal(run(dsdata_show, (struct dsdata_settings){0}, "tiny-is-not-there", *state, false), -1);
     assert_int_equal(tiny_err.kind, ERR_USAGE);
 }

@@ -36,8 +36,7 @@ TEST(ops_are_those_in_doubles)
 static void all_optimizers(void)
 {
     const int failed = checks_failed();
-    if (ops->precision == PRECISION_FP32)
-        check_optimizers();
+    check_optimizers(1);
     assert_int_equal(checks_failed(), failed);
 }
 

@@ -197,9 +197,8 @@ TEST_WITH(without_latest_the_newest_counts, set_up, tear_down)
     for (f->state.step = 1; f->state.step <= 2; f->state.step++)
         assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, 0, err));
     f->state.step = 2;
-    char *latest = path_join(f->run, LATEST_NAME);
+    SCOPED(mem_free_at) char *latest = path_join(f->run, LATEST_NAME);
     assert_ok(path_remove(latest, err));
-    mem_free(latest);
     expect_whole(f, 2);
 }
 
@@ -230,11 +229,10 @@ TEST_WITH(any_damage_is_found_and_named, set_up, tear_down)
         }
         tiny_write(directory, names[i], bytes.data, bytes.size / 2);
         assert_fails(checkpoint_verify(directory, &read, NULL, err), ERR_VERIFY);
-        char *path = path_join(directory, names[i]);
+        SCOPED(mem_free_at) char *path = path_join(directory, names[i]);
         assert_ok(path_remove(path, err));
         assert_fails(checkpoint_verify(directory, &read, NULL, err), ERR_VERIFY);
         assert_non_null(strstr(tiny_err.file, names[i]));
-        mem_free(path);
         tiny_write(directory, names[i], bytes.data, bytes.size);
     }
     expect_whole(f, 5);
@@ -380,9 +378,8 @@ TEST_WITH(a_crash_anywhere_leaves_a_whole_one, set_up, tear_down)
         assert_true(WIFEXITED(status) && (WEXITSTATUS(status) == 137 || WEXITSTATUS(status) == 0));
         died = WEXITSTATUS(status) != 0;
         n++;
-        struct buf latest = tiny_read(f->run, "latest");
+        SCOPED(buf_release) struct buf latest = tiny_read(f->run, "latest");
         const uint64_t step = strtoull(latest.data + 5, NULL, 10);
-        buf_release(&latest);
         assert_true(step == 5 || step == 9);
         expect_whole(f, step);
         if (step == 9) { /* back to the start */
@@ -410,9 +407,8 @@ TEST_WITH(a_full_disk_leaves_a_whole_one, set_up, tear_down)
         file_fault_set((struct file_fault){0});
         if (result == 0)
             break;
-        struct buf latest = tiny_read(f->run, "latest");
+        SCOPED(buf_release) struct buf latest = tiny_read(f->run, "latest");
         expect_whole(f, strtoull(latest.data + 5, NULL, 10));
-        buf_release(&latest);
         assert_true(checkpoints(f) <= 3);
     }
     expect_whole(f, 6);

@@ -53,9 +53,8 @@ static int opened_at(const char *directory, uint64_t step, bool evaluated)
 static void write_six(const char *directory)
 {
     struct events events;
-    char *path = path_join(directory, EVENTS_NAME);
+    SCOPED(mem_free_at) char *path = path_join(directory, EVENTS_NAME);
     assert_ok(path_remove(path, err));
-    mem_free(path);
     reopen(&events, directory, 0, false);
     for (uint64_t step = 1; step <= 3; step++)
         write_line(&events, step, false);

@@ -124,9 +124,8 @@ TEST_WITH(configs_keep_every_field, tiny_enter, tiny_tear_down)
                 config.head_dropout = 0.75;
             }
             config.initializer = INITIALIZER_TRUNCATED;
-            json_t *json = config_json(&config, 0);
+            json_auto_t *json = config_json(&config, 0);
             assert_ok(json_file_write(path, json, err));
-            json_decref(json);
             assert_ok(config_read(path, &read, err));
             expect_same(&config, &read, architectures[kind]->layout->model_type);
         }

@@ -66,7 +66,7 @@ TEST(what_was_not_measured_is_null)
     assert_ok(metrics_write(&metrics, &line, err));
     metrics_close(&metrics);
     struct buf text = tiny_read(*state, "metrics.jsonl");
-    json_t *json = json_loads(buf_text(&text), 0, NULL);
+    json_auto_t *json = json_loads(buf_text(&text), 0, NULL);
     static const char *const nulls[] = {"nsp_loss",      "nsp_accuracy", "mlm_accuracy_commonest",
                                         "learning_rate", "grad_norm",    "loss_scale"};
     assert_ok(history_read(&history, *state, err));
@@ -78,7 +78,6 @@ TEST(what_was_not_measured_is_null)
     assert_true(history_value(&history, history.lines, "nsp_accuracy_majority") == 0.75);
     assert_true(history_value(&history, history.lines, "mlm_loss") == 2.25);
     history_release(&history);
-    json_decref(json);
     buf_release(&text);
     tiny_write(*state, "metrics.jsonl", "", 0);
 }

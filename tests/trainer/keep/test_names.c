@@ -527,9 +527,8 @@ TEST_WITH(a_config_reads_back, set_up, tear_down)
     config.hidden_dropout = 0.25;
     for (int gelu = 0; gelu < 2; gelu++) {
         config.gelu = gelu ? GELU_ERF : GELU_TANH;
-        json_t *json = config_json(&config, 0);
+        json_auto_t *json = config_json(&config, 0);
         assert_ok(json_file_write(path, json, err));
-        json_decref(json);
         assert_ok(config_read(path, &read, err));
         assert_int_equal(read.gelu, config.gelu);
         assert_int_equal(read.intermediate, 12);
@@ -543,14 +542,13 @@ TEST_WITH(a_config_reads_back, set_up, tear_down)
     for (int order = ARCHITECTURE_BERT; order <= ARCHITECTURE_LARGE; order++) {
         config.architecture = (enum architecture_kind)order;
         config.initializer = order == ARCHITECTURE_LARGE ? INITIALIZER_TRUNCATED : INITIALIZER_NORMAL;
-        json_t *json = config_json(&config, 0);
+        json_auto_t *json = config_json(&config, 0);
         assert_int_equal(strcmp(json_string_value(json_object_get(json, "model_type")), "bert") == 0,
                          order == ARCHITECTURE_BERT);
         assert_int_equal(json_object_size(json), order == ARCHITECTURE_LARGE ? 17
                                                  : order == ARCHITECTURE_PRE ? 16
                                                                              : 15);
         assert_ok(json_file_write(path, json, err));
-        json_decref(json);
         assert_ok(config_read(path, &read, err));
         assert_true(read.architecture == config.architecture && read.initializer == config.initializer);
         assert_string_equal(config_name(&read, name), names[order]);

@@ -122,11 +122,10 @@ static double size_of_gradient(const char *prefix, const char *name, size_t coun
 static void check_tensor(const char *name, const float *ours, const char *prefix, size_t count,
                          enum precision precision, double median)
 {
-    float *theirs = floats_of(prefix, name, count);
+    SCOPED(mem_free_at) float *theirs = floats_of(prefix, name, count);
     double error = 0;
     for (size_t i = 0; i < count; i++)
         error += ((double)ours[i] - (double)theirs[i]) * ((double)ours[i] - (double)theirs[i]);
-    mem_free(theirs);
     error = sqrt(error) / size_of_gradient(prefix, name, count);
     const double bound = bound_of(name, precision, median);
     if (!(error <= bound))
@@ -160,7 +159,7 @@ static void check_backend(struct ops *ops)
     model_begin_step(model, &settings);
     model_forward_backward(model, &batch, NULL, &metrics);
 
-    float *losses = floats_of("expected.", "losses", 4);
+    SCOPED(mem_free_at) float *losses = floats_of("expected.", "losses", 4);
     const double slack = precision == PRECISION_BF16 ? 2e-2 : half ? 3e-3 : 1e-5;
     assert_true(fabs(made_mean(&metrics, HEAD_MASKED) / (double)losses[0] - 1) < slack);
     assert_true(fabs(made_mean(&metrics, HEAD_NEXT) / (double)losses[1] - 1) < slack);
@@ -168,7 +167,6 @@ static void check_backend(struct ops *ops)
         assert_int_equal(metrics.heads[HEAD_MASKED].hits, (int64_t)losses[2]);
         assert_int_equal(metrics.heads[HEAD_NEXT].hits, (int64_t)losses[3]);
     }
-    mem_free(losses);
 
     const double median = median_bf16_error(params);
     const size_t numbers = (size_t)(batch.tokens * config.hidden);

@@ -43,7 +43,7 @@ static struct model *open_model(const struct model_config *config, const struct 
 static void fill_params(struct model *model, const struct ops *ops, float matrices, float vectors)
 {
     const struct params *params = model_table(model);
-    float *flat = mem_clear(params->size, sizeof *flat);
+    SCOPED(mem_free_at) float *flat = mem_clear(params->size, sizeof *flat);
     for (size_t i = 0; i < params->count; i++) {
         struct param param = params->items[i];
         const float base = param.init == INIT_ONE, scale = param.dimensions == 2 ? matrices : vectors;
@@ -58,7 +58,6 @@ static void fill_params(struct model *model, const struct ops *ops, float matric
             ((double *)model_params(model))[i] = flat[i];
         else
             ((float *)model_params(model))[i] = flat[i];
-    mem_free(flat);
     model_refresh(model);
 }
 
@@ -550,11 +549,9 @@ TEST(layers_that_never_drop_change_nothing)
                         drops = config_of(ARCHITECTURE_PRE, 3, true);
     kept.layer_drop = (struct layer_drop){.theta = 1, .gamma = 1};
     size_t size;
-    float *a = gradients_recomputed(fp32_ops(1), &plain, 0, &size);
-    float *b = gradients_recomputed(fp32_ops(1), &kept, 0, &size);
+    SCOPED(mem_free_at) float *a = gradients_recomputed(fp32_ops(1), &plain, 0, &size);
+    SCOPED(mem_free_at) float *b = gradients_recomputed(fp32_ops(1), &kept, 0, &size);
     assert_memory_equal(a, b, size * sizeof *a);
-    mem_free(a);
-    mem_free(b);
 
     SCOPED(ops_close_at) struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
     const struct made_source source = {3, plain.vocabulary, 4};

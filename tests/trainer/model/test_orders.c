@@ -193,7 +193,7 @@ static void check_model(const struct golden *golden, struct model *model, const 
     const struct params *params = model_table(model);
     const enum precision precision = ops->precision;
     size_t count;
-    float *losses = numbers_of(golden, "losses", &count);
+    SCOPED(mem_free_at) float *losses = numbers_of(golden, "losses", &count);
     const double masked = made_mean(metrics, HEAD_MASKED);
     const double next = made_mean(metrics, HEAD_NEXT);
     const double slack = precision == PRECISION_BF16 ? 0.1 : 1e-5;
@@ -202,7 +202,6 @@ static void check_model(const struct golden *golden, struct model *model, const 
         assert_int_equal(metrics->heads[HEAD_MASKED].hits, (int64_t)losses[2]);
         assert_int_equal(metrics->heads[HEAD_NEXT].hits, (int64_t)losses[3]);
     }
-    mem_free(losses);
     if (hidden)
         check_tensor(golden, "", "hidden", model_hidden(model), ops->storage_size,
                      (size_t)(golden->batch.tokens * golden->config.hidden), precision);

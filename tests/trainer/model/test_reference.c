@@ -484,7 +484,7 @@ TEST(modern_bert_is_the_reference)
         for (uint64_t part = OPTIONAL_NORM_BIASES; part <= OPTIONAL_DECODER_BIAS; part++)
             config.lacks ^= (seed >> part % 3 & 1) << part;
         config.own_decoder = seed % 3 == 0;
-        if (seed % 2) {
+        if (seed % 3) { /* also where a local layer that is not the last has sequences of several blocks */
             config.attention_dropout = 0.15;
             config.hidden_dropout = 0.1;
             config.embedding_dropout = 0.08;

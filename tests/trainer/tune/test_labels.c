@@ -184,9 +184,8 @@ TEST(thousands_of_labels_are_found_by_name)
 static bool keeps_spans(const char *text)
 {
     struct head_choice choice;
-    json_t *config = json_loads(text, 0, NULL);
+    json_auto_t *config = json_loads(text, 0, NULL);
     labels_choose_head(config, HEAD_SPAN, &choice);
-    json_decref(config);
     assert_int_equal(choice.drawn, choice.why[0] != '\0');
     return !choice.drawn;
 }

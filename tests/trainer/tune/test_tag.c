@@ -47,7 +47,7 @@ TEST(spans_are_scored)
     take(&found, "E-A I-B | I-B L-A | U-C L-A U-C O | L-A | B-A I-B L-A | S-B I-A L-A S-B E-A U-C | "
                  "S-B I-A E-A O I-B O O | O B-A L-A O B-B O | B-B S-B L-A E-A E-A E-A L-A | I-B I-B E-A O | "
                  "E-A L-A | O I-B U-C");
-    json_t *scores = span_scores(found.list, truth.list, truth.count, truth.ends, truth.sentences, true);
+    json_auto_t *scores = span_scores(found.list, truth.list, truth.count, truth.ends, truth.sentences, true);
     expect_number(scores, "accuracy", 0.5957446808510638);
     expect_number(scores, "precision", 0.6060606060606061);
     expect_number(scores, "recall", 0.5714285714285714);
@@ -58,7 +58,6 @@ TEST(spans_are_scored)
     expect_number(b, "recall", 0.6153846153846154);
     expect_number(b, "support", 13);
     expect_number(json_object_get(types, "C"), "recall", 0.6);
-    json_decref(scores);
     assert_true(span_tags(truth.list, truth.count));
     assert_false(span_tags((const char *const[]){"O", "NOUN"}, 2));
     assert_false(span_tags((const char *const[]){"B-"}, 1));

@@ -70,9 +70,8 @@ static void task_is_found(const struct tune_kind *kind, const char *name)
     const struct tune_task again = tune_task_recorded(recorded);
     expect(again.kind == kind && strcmp(again.name, name) == 0);
     snprintf(begin, sizeof begin, "dstrain %s --init MODEL", recorded);
-    char *command = tune_command(&task, "MODEL");
+    SCOPED(mem_free_at) char *command = tune_command(&task, "MODEL");
     expect(strncmp(command, begin, strlen(begin)) == 0);
-    mem_free(command);
     expect(strstr(row_of(&program, "task", "eval")->help, name));
 }
 

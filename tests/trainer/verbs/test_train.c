@@ -324,9 +324,8 @@ static void disturb(void **state, const char *when, size_t lines_left)
     assert_true(readlink("/proc/self/exe", program_path, sizeof program_path - 1) > 0);
     snprintf(command, sizeof command, "'%s' '%s' %s", program_path, (const char *)*state, when);
     assert_int_equal(system(command), 0);
-    json_t *lines = metrics_of(*state, when);
+    json_auto_t *lines = metrics_of(*state, when);
     assert_int_equal(json_array_size(lines), lines_left);
-    json_decref(lines);
     assert_int_equal(RUN(when, true, "--eval-every", "100"), -1);
     assert_same_end(*state, "undisturbed", when);
     assert_same_metrics(*state, "undisturbed", when, 9 + 1);
