@@ -235,8 +235,12 @@ int added_read(struct added_reading *reading, struct error *err)
 
 void added_give(struct added_reading *reading, struct vocab *vocab)
 {
+    struct buf text = {0};
     vocab->added = reading->tokens;
     for (size_t i = 0; i < vocab->added.count; i++)
-        vocab->added.items[i].content = vocab->pieces[vocab->added.items[i].id];
+        buf_add_str(&text, vocab->added.items[i].content);
+    vocab->added_text = text.data;
+    for (size_t i = 0, at = 0; i < vocab->added.count; at += vocab->added.items[i++].content.size)
+        vocab->added.items[i].content.data = vocab->added_text + at;
     reading->tokens = (struct added_tokens){0};
 }

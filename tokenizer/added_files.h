@@ -31,7 +31,7 @@ int added_read(struct added_reading *reading, struct error *err);
 uint32_t added_find(const struct added_reading *reading, const char *piece);
 /* What the settings say for a key such as "mask_token"; NULL: nothing. */
 const json_t *added_said(const struct added_reading *reading, const char *key);
-/* Moves the tokens to a vocabulary, whose pieces become their contents. */
+/* Moves the tokens to a vocabulary, with copies of their contents. */
 struct vocab;
 void added_give(struct added_reading *reading, struct vocab *vocab);
 void added_release(struct added_reading *reading);

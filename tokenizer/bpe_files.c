@@ -17,6 +17,7 @@ struct reading {
     struct added_reading added;
     struct bpe_rules *rules;
     struct str *pieces; /* by id */
+    json_t *spelled;    /* those that are not spelled as in the file */
     size_t count;
     uint32_t roles[ROLES];
     struct vocab_frame before, after, between;
@@ -108,6 +109,20 @@ static bool id_of(const json_t *pieces, const char *piece, uint32_t *id)
     return number != NULL;
 }
 
+/* A piece as it is listed, kept until the reading ends. */
+static struct str spell(struct reading *reading, const char *piece)
+{
+    struct buf scratch = {0};
+    struct str spelled = vocab_spell(str_of(piece), &scratch);
+    if (spelled.data != piece) {
+        json_t *text = json_stringn(spelled.data, spelled.size);
+        json_array_append_new(reading->spelled, text);
+        spelled.data = json_string_value(text);
+    }
+    buf_release(&scratch);
+    return spelled;
+}
+
 static int place(struct reading *reading, const char *piece, const json_t *id, struct error *err)
 {
     const json_int_t at = json_is_integer(id) ? json_integer_value(id) : -1;
@@ -115,13 +130,11 @@ static int place(struct reading *reading, const char *piece, const json_t *id, s
         return fail_at(err, ERR_INPUT, reading->path, ERROR_NO_OFFSET,
                        "piece \"%.60s\" has no id from 0 to %zu: ids must follow each other", piece,
                        reading->count - 1);
-    if (strchr(piece, '\n'))
-        return fail_at(err, ERR_UNSAFE, reading->path, ERROR_NO_OFFSET, "piece %lld holds a line feed", (long long)at);
     if (strlen(piece) > VOCAB_PIECE_BYTES_MAX)
         return fail_at(err, ERR_UNSAFE, reading->path, ERROR_NO_OFFSET, "piece %lld is too long", (long long)at);
     if (reading->pieces[at].data)
         return fail_at(err, ERR_INPUT, reading->path, ERROR_NO_OFFSET, "two pieces have the id %lld", (long long)at);
-    reading->pieces[at] = str_of(piece);
+    reading->pieces[at] = spell(reading, piece);
     return 0;
 }
 
@@ -431,13 +444,14 @@ static struct vocab *finish(struct reading *reading)
 
 int bpe_read_json(struct vocab **vocab, const char *path, const json_t *root, const char *directory, struct error *err)
 {
-    struct reading reading = {.path = path};
+    struct reading reading = {.path = path, .spelled = json_array()};
     const int result = read_all(&reading, root, directory, err);
     if (result == 0)
         *vocab = finish(&reading);
     bpe_rules_close(reading.rules);
     mem_free(reading.pieces);
     added_release(&reading.added);
+    json_decref(reading.spelled);
     return result;
 }
 

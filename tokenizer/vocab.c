@@ -84,6 +84,18 @@ static int find_specials(struct vocab *vocab, const char *path, struct error *er
     return 0;
 }
 
+struct str vocab_spell(struct str piece, struct buf *scratch)
+{
+    buf_reset(scratch);
+    buf_reserve(scratch, 2 * piece.size);
+    for (size_t i = 0; i < piece.size; i++)
+        if (piece.data[i] == '\n' || piece.data[i] == '\r')
+            scratch->size += utf8_write(bpe_letter((unsigned char)piece.data[i]), scratch->data + scratch->size);
+        else
+            buf_add_byte(scratch, piece.data[i]);
+    return scratch->size > piece.size ? buf_str(scratch) : piece;
+}
+
 const char *vocab_role_name(enum vocab_role role)
 {
     static const char *const names[ROLES] = {
@@ -250,6 +262,7 @@ void vocab_close(struct vocab *vocab)
         return;
     bpe_rules_close(vocab->bpe);
     mem_free(vocab->added.items);
+    mem_free(vocab->added_text);
     mem_free(vocab->pieces);
     mem_free(vocab->text);
     mem_free(vocab);

@@ -41,7 +41,7 @@ struct vocab_frame {
 };
 
 struct vocab {
-    struct str *pieces; /* [count], by id; views into `text` */
+    struct str *pieces; /* [count], by id; views into `text`; a line end in a piece is spelled as vocab_spell does */
     uint32_t count;
     enum vocab_kind kind;
     union {
@@ -53,10 +53,11 @@ struct vocab {
     struct vocab_frame before, after; /* the pieces of class and separator, unless its files say otherwise */
     struct vocab_frame between;       /* two texts, the separator; none: the files say of pairs what no frames can */
     bool second_type;                 /* the second of two texts, and what is after it, has token type 1 */
-    struct added_tokens added;        /* contents are the pieces of their ids */
-    struct bpe_rules *bpe;            /* of kind VOCAB_BPE_BYTES, else NULL */
-    uint64_t hash;                    /* XXH3-64 of the bytes that vocab_write writes */
-    char *text;                       /* those bytes */
+    struct added_tokens added;        /* contents are views into added_text, or the pieces of their ids */
+    char *added_text;
+    struct bpe_rules *bpe; /* of kind VOCAB_BPE_BYTES, else NULL */
+    uint64_t hash;         /* XXH3-64 of the bytes that vocab_write writes */
+    char *text;            /* those bytes */
     size_t text_bytes;
 };
 
@@ -82,6 +83,10 @@ const char *vocab_role_name(enum vocab_role role);
 int vocab_need_roles(const struct vocab *vocab, const char *path, struct error *err);
 /* ERR_UNSAFE unless it is of kind WordPiece. */
 int vocab_need_wordpiece(const struct vocab *vocab, const char *path, struct error *err);
+
+/* A piece on one line: LF and CR become the letters that byte-level BPE has for them. Returns `piece` itself where it
+ * has none, else a view into `scratch`. */
+struct str vocab_spell(struct str piece, struct buf *scratch);
 
 /* Writes vocab.txt, one piece a line, each line ended by LF. */
 int vocab_write(const struct vocab *vocab, const char *path, struct error *err);

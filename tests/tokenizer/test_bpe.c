@@ -403,6 +403,40 @@ TEST_WITH(added_tokens_are_bounded, NULL, clear)
     close_opened(&opened);
 }
 
+/* Line ends in pieces are found in texts, and spelled by letters where pieces stand on lines. */
+TEST_WITH(pieces_may_hold_line_ends, NULL, clear)
+{
+    put_json("", PIECES ", \"b\\r\": 3", MERGES, BYTES,
+             ", \"added_tokens\": [{\"id\": 4, \"content\": \"\\n\\n\"}, {\"id\": 3, \"content\": \"b\\r\"}]");
+    struct opened opened = open_path(FOLDER, false);
+    assert_ids(&opened, STR("a\n\nbb\ra"), 5, (const uint32_t[]){0, 4, 1, 3, 0});
+    assert_true(str_equal(opened.vocab->pieces[4], STR("\xC4\x8A\xC4\x8A")));
+    assert_true(str_equal(opened.vocab->pieces[3], STR("b\xC4\x8D")));
+    size_t lines = 0;
+    for (size_t i = 0; i < opened.vocab->text_bytes; i++)
+        lines += opened.vocab->text[i] == '\n';
+    assert_int_equal(lines, opened.vocab->count);
+    close_opened(&opened);
+}
+
+/* More merges than ids, and brackets without an end, end before they take memory. */
+TEST_WITH(hostile_sizes_are_refused, NULL, clear)
+{
+    struct buf text = {0};
+    buf_add_text(&text, "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"aa\": 1}, \"merges\": [\"a a\"");
+    for (int i = 1; i < 2000000; i++)
+        buf_add_text(&text, ",\"a a\"");
+    buf_add_text(&text, "]}, \"pre_tokenizer\": " BYTES "}");
+    put("tokenizer.json", buf_text(&text));
+    assert_refused(ERR_UNSAFE, "2000000 merges, more than 1048576");
+    buf_reset(&text);
+    for (int i = 0; i < 1000000; i++)
+        buf_add_text(&text, i % 2 ? "{\"a\":" : "[");
+    put("tokenizer.json", buf_text(&text));
+    assert_refused(ERR_INPUT, "");
+    buf_release(&text);
+}
+
 /* The same pieces as vocab.json and merges.txt, whose class says how text is cut. */
 TEST_WITH(older_files_are_read, NULL, clear)
 {

@@ -125,18 +125,21 @@ void text_join(const struct text *text, uint32_t id, struct buf *out)
     buf_add(out, piece.data + (inside ? 2 : 0), piece.size - (inside ? 2 : 0));
 }
 
-static bool is_added(const struct vocab *vocab, uint32_t id)
+static const struct added_token *added_of(const struct vocab *vocab, uint32_t id)
 {
     for (size_t i = 0; i < vocab->added.count; i++)
         if (vocab->added.items[i].id == id)
-            return true;
-    return false;
+            return &vocab->added.items[i];
+    return NULL;
 }
 
 void text_piece(const struct text *text, uint32_t id, struct buf *out)
 {
     const struct vocab *vocab = text->vocab;
-    if (vocab->kind == VOCAB_WORDPIECE || is_added(vocab, id) || !bpe_bytes(vocab->pieces[id], out))
+    const struct added_token *added = added_of(vocab, id);
+    if (added)
+        buf_add_str(out, added->content);
+    else if (vocab->kind == VOCAB_WORDPIECE || !bpe_bytes(vocab->pieces[id], out))
         buf_add_str(out, vocab->pieces[id]);
 }
 
