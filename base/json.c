@@ -17,12 +17,10 @@
 
 int json_file_write(const char *path, const json_t *value, struct error *err)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     json_add_text(value, JSON_INDENT(2), &text);
     buf_add_byte(&text, '\n');
-    const int result = file_write_all(path, text.data, text.size, err);
-    buf_release(&text);
-    return result;
+    return file_write_all(path, text.data, text.size, err);
 }
 
 static int add_part(const char *part, size_t size, void *out)
@@ -206,7 +204,7 @@ static size_t translate(struct str in, size_t out_max, struct buf *out)
 
 static json_t *parse_foreign(struct str text, size_t bytes_max, json_error_t *why)
 {
-    struct buf plain = {0};
+    SCOPED(buf_release) struct buf plain = {0};
     translate(text, SIZE_MAX, &plain);
     json_t *json = json_parse(buf_str(&plain), bytes_max, why);
     if (!json) { /* its place in the file: values before it may have become longer or shorter */
@@ -215,7 +213,6 @@ static json_t *parse_foreign(struct str text, size_t bytes_max, json_error_t *wh
         const size_t read = translate(text, place, &plain);
         why->position = (int)(read - (plain.size > place ? plain.size - place : 0));
     }
-    buf_release(&plain);
     return json;
 }
 

@@ -74,11 +74,10 @@ static const void *module_open(const char *path, const char *symbol, int interfa
 
 const void *module_load(const char *file, const char *symbol, int interface, const char *what, struct error *err)
 {
-    char *path = module_beside(file, err);
+    SCOPED(mem_free_at) char *path = module_beside(file, err);
     if (!path)
         return NULL;
     const void *module = module_open(path, symbol, interface, what, err);
-    mem_free(path);
     return module;
 }
 

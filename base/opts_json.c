@@ -1,5 +1,6 @@
 /* Options and JSON: the options in force, each with a text that reads back as the same value; and the value of a
  * configuration's key. */
+#include "base/mem.h"
 #include "base/opts_rows.h"
 
 #include "base/output.h"
@@ -124,10 +125,9 @@ void opt_value_text(const struct opt_row *row, const void *field, struct buf *ou
 
 static json_t *value_of(const struct opt_row *row, const void *field)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     opt_value_text(row, field, &text);
     json_t *value = json_string(buf_text(&text));
-    buf_release(&text);
     return value;
 }
 
@@ -197,7 +197,7 @@ static bool set_millionths(const struct opt_row *row, const json_t *value, uint3
 static bool set_choice(const struct opt_row *row, const json_t *value, int *field, char *wanted)
 {
     const struct str name = str_of(json_is_string(value) ? json_string_value(value) : "");
-    struct buf names = {0};
+    SCOPED(buf_release) struct buf names = {0};
     size_t count = 0;
     while (opt_choice_name(row, count).data)
         count++;
@@ -215,7 +215,6 @@ static bool set_choice(const struct opt_row *row, const json_t *value, int *fiel
                               : ", ",
                  (int)opt_choice_name(row, i).size, opt_choice_name(row, i).data);
     snprintf(wanted, OPT_WANTED_BYTES, "%s %s", count == 2 ? "neither" : "none of", buf_text(&names));
-    buf_release(&names);
     return false;
 }
 

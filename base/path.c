@@ -133,10 +133,8 @@ int path_rename(const char *from, const char *to, struct error *err)
     if (call_rename(from, to) < 0)
         return fail_errno(err, from, "cannot be renamed to %s", to);
     SCOPED(mem_free_at) char *old = path_parent(from), *new = path_parent(to);
-    int result = path_sync_directory(new, err);
-    if (result == 0 && strcmp(old, new) != 0)
-        result = path_sync_directory(old, err);
-    return result;
+    TRY(path_sync_directory(new, err));
+    return strcmp(old, new) != 0 ? path_sync_directory(old, err) : 0;
 }
 
 /* The path itself, or the nearest of its parents that exists, in which it would be created. The caller frees it. */

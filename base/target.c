@@ -178,10 +178,7 @@ int target_check(const struct target *target, struct error *err)
         return fail(err, ERR_USAGE, "--%s names a file; ./- is one of that name", target->option);
     TRY(check_kind(target, err));
     SCOPED(mem_free_at) char *folder = path_parent(target->path);
-    int result = check_folder(target, folder, err);
-    if (result == 0)
-        result = check_use(target, folder, err);
-    if (result == 0)
-        result = check_content(target, err);
-    return result;
+    TRY(check_folder(target, folder, err));
+    TRY(check_use(target, folder, err));
+    return check_content(target, err);
 }

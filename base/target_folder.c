@@ -22,8 +22,7 @@ static bool is_ours(const struct target_folder *folder, const char *name)
     SCOPED(mem_free_at) char *stem = mem_copy_text(name);
     if (str_ends(text, STR(TEMPORARY)))
         stem[text.size - strlen(TEMPORARY)] = '\0';
-    const bool ours = folder->ours(stem);
-    return ours;
+    return folder->ours(stem);
 }
 
 /* 1, 0, < 0. */
@@ -77,13 +76,12 @@ static int clear(const struct target_folder *folder, struct error *err);
 /* Removes one of our entries; of a folder, what is ours in it first. */
 static int remove_ours(const struct target_folder *folder, const char *name, struct error *err)
 {
-    char *path = path_join(folder->path, name);
+    SCOPED(mem_free_at) char *path = path_join(folder->path, name);
     int result = 0;
     if (path_kind(path) == PATH_FOLDER)
         result = clear(&(struct target_folder){.path = path, .ours = folder->ours}, err);
     if (result == 0)
         result = path_remove(path, err);
-    mem_free(path);
     return result;
 }
 

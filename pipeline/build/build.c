@@ -48,7 +48,8 @@ static int hint_safe(const struct build *build, struct error *err)
 /* Learns or reads the vocabulary, and copies it into the dataset. */
 static int settle_vocabulary(struct build *build, struct error *err)
 {
-    char *path = path_join(build->site, VOCAB_NAME), given[32], wanted[32];
+    SCOPED(mem_free_at) char *path = path_join(build->site, VOCAB_NAME);
+    char given[32], wanted[32];
     int result = 0;
     if (build->recipe.learned && build->journal.stage > JOURNAL_VOCABULARY) {
         result = vocab_read(&build->vocab, path, VOCAB_OWN, err);
@@ -65,7 +66,6 @@ static int settle_vocabulary(struct build *build, struct error *err)
         if (result == 0)
             result = vocab_write(build->vocab, path, err);
     }
-    mem_free(path);
     return result;
 }
 
@@ -284,7 +284,7 @@ static int run(struct build *build, struct error *err)
 /* Checks the size only; dsdata verify reads every byte. */
 static int check_file(const char *directory, const char *name, uint64_t bytes, struct error *err)
 {
-    char *path = path_join(directory, name);
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
     struct file file = FILE_CLOSED;
     int64_t size = -1;
     int result = 0;
@@ -300,7 +300,6 @@ static int check_file(const char *directory, const char *name, uint64_t bytes, s
         hint(err, "dsdata verify names all that is damaged; --fresh builds the dataset anew");
         result = -1;
     }
-    mem_free(path);
     return result;
 }
 

@@ -138,12 +138,10 @@ int build_templates(struct build *build, struct error *err)
 
 int build_keep_templates(struct build *build, struct error *err)
 {
-    char *path = path_join(build->site, TEMPLATES_NAME);
-    const int result = build->templates.size == 0 || build->templates_kept
-                           ? 0
-                           : file_write_all(path, build->templates.data, build->templates.size, err);
-    mem_free(path);
-    return result;
+    SCOPED(mem_free_at) char *path = path_join(build->site, TEMPLATES_NAME);
+    return build->templates.size == 0 || build->templates_kept
+               ? 0
+               : file_write_all(path, build->templates.data, build->templates.size, err);
 }
 
 int build_plan(struct build *build, struct error *err)

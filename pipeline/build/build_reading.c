@@ -275,7 +275,7 @@ static int share_out(struct reading *reading, bool first_time, struct buf *tasks
 static int read_round(struct reading *reading, bool first_time, struct error *err)
 {
     struct ranks *ranks = reading->options->ranks;
-    struct buf tasks = {0};
+    SCOPED(buf_release) struct buf tasks = {0};
     int result = ranks_rank(ranks) == 0 ? share_out(reading, first_time, &tasks, err) : 0;
     result = ranks_barrier(ranks, result, err);
     if (result == 0)
@@ -283,7 +283,6 @@ static int read_round(struct reading *reading, bool first_time, struct error *er
     const int some = tasks.size > 0;
     if (result == 0 && some)
         result = ranks_barrier(ranks, read_tasks(reading, &tasks, err), err);
-    buf_release(&tasks);
     return result < 0 ? -1 : some;
 }
 

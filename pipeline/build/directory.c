@@ -51,7 +51,7 @@ static int compare(const char *directory, json_t *there, json_t *here, struct er
 static int compare_finished(const char *directory, json_t *identity, struct error *err)
 {
     SCOPED(mem_free_at) char *path = path_join(directory, BUILD_NAME);
-    json_t *build = NULL;
+    json_auto_t *build = NULL;
     int result = path_exists(path) ? json_read(path, BUILD_BYTES_MAX, ERR_MISMATCH, &build, err) : 0;
     json_t *there = json_object_get(build, "identity");
     const bool failed = result < 0 && err->kind == ERR_RESOURCE; /* an I/O error says nothing about the file */
@@ -62,7 +62,6 @@ static int compare_finished(const char *directory, json_t *identity, struct erro
                 "a finished dataset, but this file does not say which command built it");
         result = hint(err, "choose another --out, or start anew there with --fresh");
     }
-    json_decref(build);
     return result;
 }
 

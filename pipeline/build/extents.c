@@ -233,12 +233,9 @@ int extents_read(struct extents *extents, struct error *err)
 {
     SCOPED(mem_free_at) char *folder = path_join(extents->directory, SPILL_NAME);
     SCOPED(path_list_release) struct path_list names = {0};
-    int result = path_make_directory(folder, err);
-    if (result == 0)
-        result = path_list(&names, folder, err);
-    if (result == 0)
-        result = read_all(extents, &names, err);
-    return result;
+    TRY(path_make_directory(folder, err));
+    TRY(path_list(&names, folder, err));
+    return read_all(extents, &names, err);
 }
 
 int extents_several(const char *directory, struct error *err)

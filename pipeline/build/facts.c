@@ -14,11 +14,10 @@
 json_t *build_memory(const char *directory)
 {
     struct error ignored;
-    char *path = path_join(directory, BUILD_NAME);
+    SCOPED(mem_free_at) char *path = path_join(directory, BUILD_NAME);
     json_t *build = NULL;
     if (path_exists(path))
         json_read(path, BUILD_BYTES_MAX, ERR_VERIFY, &build, &ignored);
-    mem_free(path);
     return build;
 }
 

@@ -157,7 +157,7 @@ static bool is_length_name(const char *name)
 
 int owned_check(const struct path_list *files, const char *directory, struct error *err)
 {
-    struct path_list list = {0};
+    SCOPED(path_list_release) struct path_list list = {0};
     TRY(path_list(&list, directory, err));
     int result = 0;
     for (size_t i = 0; i < list.count && result == 0; i++)
@@ -165,7 +165,6 @@ int owned_check(const struct path_list *files, const char *directory, struct err
             result = check_kind(directory, list.names[i], PATH_FOLDER, err);
     for (size_t i = 0; i < files->count && result == 0; i++)
         result = check_kind(directory, files->names[i], PATH_FILE, err);
-    path_list_release(&list);
     return result;
 }
 

@@ -73,7 +73,7 @@ int duplicates_count(const struct extents *extents, const struct spill_set *sets
 int duplicates_list(const struct spills *spills, uint64_t load_bytes_max, struct error *err)
 {
     struct file list = FILE_CLOSED;
-    char *path = path_join(spills->directory, LIST_NAME);
+    SCOPED(mem_free_at) char *path = path_join(spills->directory, LIST_NAME);
     uint64_t later;
     int result = file_create(&list, path, err);
     if (result == 0)
@@ -81,13 +81,12 @@ int duplicates_list(const struct spills *spills, uint64_t load_bytes_max, struct
     if (result == 0)
         result = file_commit(&list, err);
     file_close(&list);
-    mem_free(path);
     return result;
 }
 
 int duplicates_open(struct duplicates *duplicates, const char *directory, struct error *err)
 {
-    char *path = path_join(directory, LIST_NAME);
+    SCOPED(mem_free_at) char *path = path_join(directory, LIST_NAME);
     int result = file_map(&duplicates->mapping, path, err);
     if (result == 0 && duplicates->mapping.size % sizeof *duplicates->rows != 0)
         result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "the list of duplicates is damaged");
@@ -95,7 +94,6 @@ int duplicates_open(struct duplicates *duplicates, const char *directory, struct
         duplicates->rows = (const struct sample_key *)(const void *)duplicates->mapping.data;
         duplicates->count = duplicates->mapping.size / sizeof *duplicates->rows;
     }
-    mem_free(path);
     return result;
 }
 

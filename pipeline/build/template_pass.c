@@ -639,7 +639,7 @@ void template_pass_say(const struct dictionary_facts *facts)
 
 int template_pass_run(const struct dsdata_settings *settings, struct inputs *inputs, struct error *err)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     struct dictionary_facts facts;
     if (!template_pass_wanted(settings, inputs))
         return 0;
@@ -648,6 +648,5 @@ int template_pass_run(const struct dsdata_settings *settings, struct inputs *inp
         template_pass_say(&facts);
     if (result == 0)
         result = template_pass_use(inputs, buf_str(&text), "the dump's templates", err);
-    buf_release(&text);
     return result;
 }

@@ -74,12 +74,11 @@ static bool read_decimal(struct str text, uint64_t *thousandths)
 
 static int refuse(struct str part, struct error *err)
 {
-    struct buf names = {0};
+    SCOPED(buf_release) struct buf names = {0};
     fail(err, ERR_USAGE, "--filter gopher: \"%.*s\" is no threshold", (int)part.size, part.data);
     for (size_t i = 0; i < THRESHOLDS; i++)
         buf_addf(&names, "%s%s=%g", i ? "," : "", thresholds[i].name, (double)thresholds[i].thousandths / THOUSAND);
     hint(err, "the thresholds, with their defaults: gopher,%s", buf_text(&names));
-    buf_release(&names);
     return -1;
 }
 

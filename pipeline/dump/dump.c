@@ -640,20 +640,16 @@ static int open_encoding(struct dump *dump, struct error *err)
 {
     struct byte_source *source = &dump->source;
     const struct encoding *encoding = &dump->options.encoding;
-    struct buf start = {0};
+    SCOPED(buf_release) struct buf start = {0};
     if (dump->options.salvage && dump->container != CONTAINER_NONE) {
         fail_at(err, ERR_USAGE, source->name, ERROR_NO_OFFSET,
                 "--salvage and --encoding %s do not go together: after damage, text may begin inside a character",
                 encoding->name);
         return hint(err, "convert what can be decompressed to UTF-8 with iconv -c");
     }
-    int result = byte_source_read(source, 0, ENCODING_SAMPLE_BYTES, &start, err);
-    if (result == 0)
-        result = encoding_check(source->name, encoding, buf_str(&start), err);
-    if (result == 0)
-        result = byte_source_recode(source, encoding, err);
-    buf_release(&start);
-    return result;
+    TRY(byte_source_read(source, 0, ENCODING_SAMPLE_BYTES, &start, err));
+    TRY(encoding_check(source->name, encoding, buf_str(&start), err));
+    return byte_source_recode(source, encoding, err);
 }
 
 static void unpack_source(struct dump *dump)
@@ -719,7 +715,7 @@ static int open_converter(struct dump *dump, struct buf *head, struct error *err
 
 static int open_text(struct dump *dump, struct error *err)
 {
-    struct buf head = {0};
+    SCOPED(buf_release) struct buf head = {0};
     const bool packed = dump->container != CONTAINER_NONE;
     enum container nested; /* bzip2 inside bzip2 is not text either */
     const char *name = dump->source.name;
@@ -749,7 +745,6 @@ static int open_text(struct dump *dump, struct error *err)
         buf_add(&dump->head, head.data, head.size < DUMP_HEAD_BYTES ? head.size : DUMP_HEAD_BYTES);
     }
     byte_source_rewind(&dump->source);
-    buf_release(&head);
     return result;
 }
 

@@ -39,12 +39,11 @@ int sniff_hint(const char *name, struct error *err, const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     const char *file = strstr(text, "FILE");
-    char *typed = command_text("%s", name);
+    SCOPED(mem_free_at) char *typed = command_text("%s", name);
     if (!file || strcmp(name, "standard input") == 0 || strlen(text) - strlen("FILE") + strlen(typed) >= sizeof text)
         hint(err, "%s", text);
     else
         hint(err, "%.*s%s%s", (int)(file - text), text, typed, file + strlen("FILE"));
-    mem_free(typed);
     return -1;
 }
 
@@ -190,12 +189,11 @@ static bool head_has_nul(struct str head)
 static int refuse_with_list(const char *name, const char *what, const struct record_format *const *formats,
                             struct error *err)
 {
-    struct buf list = {0};
+    SCOPED(buf_release) struct buf list = {0};
     for (size_t kind = 1; kind < SOURCE_KINDS; kind++)
         buf_addf(&list, "%s%s", kind == 1 ? "" : kind + 1 < SOURCE_KINDS ? ", " : " and ", formats[kind]->readable);
     buf_add_text(&list, " can be read");
     sniff_refuse(name, what, buf_text(&list), err);
-    buf_release(&list);
     return SNIFF_OTHER;
 }
 

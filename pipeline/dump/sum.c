@@ -1,6 +1,7 @@
 #include "pipeline/dump/sum.h"
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/progress.h"
 
 #include <assert.h>
@@ -9,7 +10,7 @@
 
 int file_sum_to(struct file_sum *sum, const struct byte_source *source, uint64_t end, struct error *err)
 {
-    struct buf block = {0};
+    SCOPED(buf_release) struct buf block = {0};
     int64_t got = 0;
     buf_reserve(&block, READ_BYTES);
     while (got >= 0 && sum->is.bytes < end) {
@@ -24,7 +25,6 @@ int file_sum_to(struct file_sum *sum, const struct byte_source *source, uint64_t
         if (got >= 0)
             sha256_add(&sum->is, block.data, bytes);
     }
-    buf_release(&block);
     return got < 0 ? -1 : 0;
 }
 

@@ -285,7 +285,7 @@ static void hand_out(const struct listing *listing, struct folder *folder)
 int folder_read(struct folder *folder, const char *path, bool salvage, struct error *err)
 {
     struct listing listing = {.path = path, .salvage = salvage};
-    struct path_list names = {0};
+    SCOPED(path_list_release) struct path_list names = {0};
     *folder = (struct folder){0};
     TRY(path_list(&names, path, err));
     find_parts(&listing, &names);
@@ -299,7 +299,6 @@ int folder_read(struct folder *folder, const char *path, bool salvage, struct er
     if (result == 0)
         hand_out(&listing, folder);
     mem_free(listing.parts);
-    path_list_release(&names);
     return result;
 }
 

@@ -18,7 +18,8 @@ static int remove_left(const char *path, struct error *err)
 
 static int copy(struct file *from, struct file *to, uint64_t *bytes, struct error *err)
 {
-    char *data = mem_alloc(READ_BYTES), shown[32];
+    SCOPED(mem_free_at) char *data = mem_alloc(READ_BYTES);
+    char shown[32];
     struct progress progress;
     int64_t got;
     progress_open(&progress);
@@ -32,7 +33,6 @@ static int copy(struct file *from, struct file *to, uint64_t *bytes, struct erro
             progress_show(&progress, -1.0, "standard input │ %s", format_bytes(*bytes, shown));
     }
     progress_close(&progress);
-    mem_free(data);
     return got < 0 ? -1 : 0;
 }
 

@@ -29,7 +29,7 @@ const char corpus_report_style[] =
 static int gather(struct corpus_report *report, struct error *err)
 {
     const struct manifest *manifest = &report->manifest;
-    char *path = path_join(report->directory, VOCAB_NAME);
+    SCOPED(mem_free_at) char *path = path_join(report->directory, VOCAB_NAME);
     int result = path_exists(path)
                      ? vocab_read(&report->vocab, path, VOCAB_OWN, err)
                      : fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "the dataset's vocabulary is missing");
@@ -39,7 +39,6 @@ static int gather(struct corpus_report *report, struct error *err)
     }
     if (result == 0)
         result = figures_read(&report->figures, report->directory, manifest, report->vocab, err);
-    mem_free(path);
     return result;
 }
 

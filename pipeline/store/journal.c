@@ -128,10 +128,8 @@ int journal_remove(const char *directory, struct error *err)
 {
     SCOPED(mem_free_at) char *path = path_join(directory, JOURNAL_NAME);
     SCOPED(mem_free_at) char *unfinished = path_join(directory, JOURNAL_NAME ".tmp");
-    int result = path_remove(unfinished, err);
-    if (result == 0)
-        result = path_remove(path, err);
-    return result;
+    TRY(path_remove(unfinished, err));
+    return path_remove(path, err);
 }
 
 void journal_release(struct journal *journal)

@@ -160,20 +160,17 @@ static int open_shard(struct sealer *sealer, struct error *err)
     char name[SHARD_NAME_BYTES];
     struct shard_header header;
     manifest_shard_header(options->manifest, length, sealer->shard, &header);
+    SCOPED(mem_free_at)
     char *path = path_join(options->spills.directory, manifest_shard_name(length, sealer->shard, name));
-    char *folder = mem_copy_text(path);
+    SCOPED(mem_free_at) char *folder = mem_copy_text(path);
     *strrchr(folder, '/') = '\0';
     sealer->newest = (sealer->newest + 1) % (SEAL_LOADS_MAX + 1);
     struct open_shard *shard = &sealer->open[sealer->newest];
     assert(shard->writer.file.fd < 0);
     shard->set = sealer->entering_set;
     shard->number = sealer->shard;
-    int result = path_make_directory(folder, err);
-    if (result == 0)
-        result = writer_open(&shard->writer, path, &header, err);
-    mem_free(folder);
-    mem_free(path);
-    return result;
+    TRY(path_make_directory(folder, err));
+    return writer_open(&shard->writer, path, &header, err);
 }
 
 /* Moves `enter` to the first record of our share of a set. */

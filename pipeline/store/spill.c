@@ -198,19 +198,14 @@ int spill_remove(const char *directory, uint64_t extent, struct error *err)
 {
     SCOPED(mem_free_at) char *folder = path_join(directory, SPILL_NAME);
     SCOPED(mem_free_at) char *journal = spill_journal_path(directory, extent);
-    int result = path_remove(journal, err);
-    if (result == 0)
-        result = path_sync_directory(folder, err);
-    if (result == 0)
-        result = remove_files(folder, &extent, err);
-    return result;
+    TRY(path_remove(journal, err));
+    TRY(path_sync_directory(folder, err));
+    return remove_files(folder, &extent, err);
 }
 
 int spill_remove_all(const char *directory, struct error *err)
 {
     SCOPED(mem_free_at) char *folder = path_join(directory, SPILL_NAME);
-    int result = remove_files(folder, NULL, err);
-    if (result == 0)
-        result = path_remove(folder, err);
-    return result;
+    TRY(remove_files(folder, NULL, err));
+    return path_remove(folder, err);
 }

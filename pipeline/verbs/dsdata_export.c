@@ -318,12 +318,11 @@ static int check_ending(const struct dsdata_settings *settings, struct error *er
     const int wanted = settings->out ? format_of(settings->out) : -1;
     if (wanted < 0 || wanted == settings->format)
         return 0;
-    char *command = command_with(settings, (enum export_format_name)wanted);
+    SCOPED(mem_free_at) char *command = command_with(settings, (enum export_format_name)wanted);
     fail_at(err, ERR_USAGE, settings->out, ERROR_NO_OFFSET,
             "is the name of a file of the format %s, but --format is %s", export_format_names[wanted],
             export_format_names[settings->format]);
     hint(err, "%s", command);
-    mem_free(command);
     return -1;
 }
 

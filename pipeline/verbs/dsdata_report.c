@@ -40,8 +40,9 @@ int dsdata_report(void *data, struct opt_paths bare, struct error *err)
     const struct dsdata_settings *settings = data;
     const char *directory = bare.items[0];
     const bool is_card = settings->card;
+    SCOPED(mem_free_at)
     char *path = settings->out ? mem_copy_text(settings->out) : path_join(directory, is_card ? CARD_NAME : REPORT_NAME);
-    struct buf page = {0};
+    SCOPED(buf_release) struct buf page = {0};
     stop_on_signals();
     int result = settings->out || path_is_directory(directory)
                      ? output_file_check(settings, bare, path, is_card ? &dataset_card_form : &html_form, err)
@@ -54,7 +55,5 @@ int dsdata_report(void *data, struct opt_paths bare, struct error *err)
         result = is_card ? write_card(&page, path, err) : write_page(&page, path, err);
     if (result == 0 && strcmp(path, "-") != 0)
         say_next(command_text("dstrain plan --shards %s", directory));
-    buf_release(&page);
-    mem_free(path);
     return result;
 }

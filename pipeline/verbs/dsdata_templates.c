@@ -2,6 +2,7 @@
  * reads. */
 #include "base/file.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
 #include "pipeline/parts/dsdata_settings.h"
@@ -24,7 +25,7 @@ int dsdata_templates(void *data, struct opt_paths bare, struct error *err)
 {
     struct dsdata_settings *settings = data;
     struct inputs inputs;
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     struct dictionary_facts facts = {0};
     stop_on_signals();
     settings->templates = NULL;
@@ -51,6 +52,5 @@ int dsdata_templates(void *data, struct opt_paths bare, struct error *err)
         say_next(next.data);
     }
     inputs_close(&inputs);
-    buf_release(&text);
     return result;
 }

@@ -30,9 +30,8 @@ static int hint_rebuild(const char *directory, const struct verify_report *repor
 {
     if (strcmp(report->damaged[0].file, MANIFEST_NAME) == 0)
         return hint(err, "copy it again from its source, or build the dataset anew in another directory");
-    char *command = command_text("dsdata build INPUT... --out %s --fresh", directory);
+    SCOPED(mem_free_at) char *command = command_text("dsdata build INPUT... --out %s --fresh", directory);
     hint(err, "rebuild it with the inputs and options that made it: %s", command);
-    mem_free(command);
     return -1;
 }
 

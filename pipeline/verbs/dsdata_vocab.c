@@ -33,16 +33,15 @@ static struct target_folder bpe_folder(const struct dsdata_settings *settings)
 
 static int write_in(const char *directory, const char *name, const struct buf *content, struct error *err)
 {
-    char *path = path_join(directory, name);
-    const int result = file_write_all(path, content->data, content->size, err);
-    mem_free(path);
-    return result;
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
+    return file_write_all(path, content->data, content->size, err);
 }
 
 static int write_bpe(const struct dsdata_settings *settings, const struct vocab *vocab, struct error *err)
 {
     struct target_folder folder = bpe_folder(settings);
-    struct buf tokenizer = {0}, config = {0};
+    SCOPED(buf_release) struct buf tokenizer = {0};
+    SCOPED(buf_release) struct buf config = {0};
     TRY(target_folder_open(&folder, err));
     bpe_write_json(vocab, settings->special_names == NAMES_ROBERTA, &tokenizer);
     bpe_write_config(vocab, &config);
@@ -53,8 +52,6 @@ static int write_bpe(const struct dsdata_settings *settings, const struct vocab 
         result = target_folder_done(&folder, err);
     if (result < 0)
         target_folder_undo(&folder);
-    buf_release(&tokenizer);
-    buf_release(&config);
     return result;
 }
 

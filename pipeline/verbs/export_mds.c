@@ -133,9 +133,9 @@ static int take(void *context, const struct sample *sample, struct error *err)
 static int write_all(struct mds *mds, struct export_file *file, struct error *err)
 {
     const uint32_t count = (uint32_t)file->count;
-    struct buf front = {0};
-    json_t *config = config_json(file->work);
-    char *text = json_dumps(config, JSON_SORT_KEYS);
+    SCOPED(buf_release) struct buf front = {0};
+    json_auto_t *config = config_json(file->work);
+    SCOPED(mem_free_at) char *text = json_dumps(config, JSON_SORT_KEYS);
     mds->at = 4 + 4 * (file->count + 1) + strlen(text);
     mds->offsets[0] = (uint32_t)mds->at;
     int result = file_truncate(&mds->file, mds->at, err);
@@ -152,9 +152,6 @@ static int write_all(struct mds *mds, struct export_file *file, struct error *er
     if (result == 0)
         result = file_commit(&mds->file, err);
     file->bytes = mds->at;
-    buf_release(&front);
-    json_decref(config);
-    mem_free(text);
     return result;
 }
 
@@ -205,10 +202,9 @@ static int finish(const char *folder, const struct export_file *files, uint64_t 
             json_pack("{s:s, s:I, s:{}}", "basename", name, "bytes", (json_int_t)files[i].bytes, "hashes"));
         json_array_append_new(shards, shard);
     }
-    json_t *index = json_pack("{s:s, s:o, s:i}", "by", "dsdata export", "shards", shards, "version", 2);
+    json_auto_t *index = json_pack("{s:s, s:o, s:i}", "by", "dsdata export", "shards", shards, "version", 2);
     char *text = json_dumps(index, JSON_SORT_KEYS), *path = path_join(folder, INDEX_NAME);
     const int result = file_write_all(path, text, strlen(text), err);
-    json_decref(index);
     mem_free(text);
     mem_free(path);
     return result;

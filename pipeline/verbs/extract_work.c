@@ -112,14 +112,13 @@ static int collect(struct collector *collector, void *slot, struct error *err)
 static int fill_empty(const char *path, struct error *err)
 {
     struct file file;
-    struct buf member = {0};
+    SCOPED(buf_release) struct buf member = {0};
     TRY(file_open_read(&file, path, err));
     const int64_t bytes = file_size(&file, err);
     file_close(&file);
     if (bytes == 0)
         extract_gzip(STR(""), &member);
     const int result = bytes == 0 ? file_write_all(path, member.data, member.size, err) : 0;
-    buf_release(&member);
     return bytes < 0 ? -1 : result;
 }
 

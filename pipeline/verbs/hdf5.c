@@ -132,7 +132,7 @@ static int write_file(struct export_file *file, export_each_fn *each, struct err
 {
     struct hdf5 h = {.layout = &file->work->dataset->layout};
     struct file written = FILE_CLOSED;
-    struct buf name = {0};
+    SCOPED(buf_release) struct buf name = {0};
     buf_addf(&name, "%s.tmp", file->path);
     pthread_mutex_lock(&lock);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* it would print */
@@ -158,7 +158,6 @@ static int write_file(struct export_file *file, export_each_fn *each, struct err
         struct error ignored;
         path_remove(buf_text(&name), &ignored);
     }
-    buf_release(&name);
     return result;
 }
 

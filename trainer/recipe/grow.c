@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/progress.h"
 #include "tokenizer/wordpiece.h"
 #include "trainer/data/input.h"

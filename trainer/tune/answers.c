@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/mem.h"
 #include "base/same_math.h"
 
 /* ---- back to the original text ---- */

@@ -1,5 +1,6 @@
 #include "trainer/tune/class_scores.h"
 
+#include "base/mem.h"
 #include "base/output.h"
 #include "trainer/tune/scores.h"
 

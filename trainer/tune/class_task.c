@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/same_math.h"
 #include "trainer/model/head.h"
 #include "trainer/model/label_names.h"

@@ -3,6 +3,7 @@
  *     predictions/TASK.tsv    of the test file, where there is one, else of the dev file
  *     eval_results.txt        key = value: the scores */
 
+#include "base/mem.h"
 #include "base/output.h"
 #include "trainer/keep/history.h"
 #include "trainer/tune/class_task.h"

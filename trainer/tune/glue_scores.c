@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "trainer/tune/class_task.h"
 #include "trainer/tune/scores.h"
 

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "base/mem.h"
 #include "base/output.h"
 #include "trainer/tune/class_task.h"
 #include "trainer/tune/user_table.h"

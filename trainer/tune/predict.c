@@ -1,5 +1,7 @@
 #include "trainer/tune/predict.h"
 
+#include "base/mem.h"
+
 #include "trainer/model/head.h"
 
 size_t predict_rows(const struct samples *samples)

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/output.h"
 #include "trainer/task/evaluate.h"
 #include "base/json.h"

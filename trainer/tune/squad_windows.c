@@ -1,5 +1,7 @@
 #include "trainer/tune/squad_windows.h"
 
+#include "base/mem.h"
+
 #include <assert.h>
 #include <inttypes.h>
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/output.h"
 #include "base/log.h"
 #include "trainer/data/datasets.h"

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/output.h"
 #include "base/target.h"
 #include "trainer/tune/class_task.h"

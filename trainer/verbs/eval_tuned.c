@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/output.h"
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"

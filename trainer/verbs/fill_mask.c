@@ -1,6 +1,7 @@
 /* dstrain fill-mask: the most likely pieces for every [MASK] of a text. */
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
 #include "base/same_math.h"

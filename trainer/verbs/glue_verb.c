@@ -2,6 +2,7 @@
  * the runs' own scores.json, so a repeated command continues where it stopped, and prints what is there. */
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/output.h"
 #include "base/target.h"
 #include "base/json.h"

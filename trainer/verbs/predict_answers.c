@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "trainer/tune/answers.h"
 #include "trainer/tune/squad_scores.h"
 #include "trainer/verbs/predicting.h"

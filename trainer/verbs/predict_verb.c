@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/output.h"
 #include "base/same_math.h"
 #include "base/target.h"

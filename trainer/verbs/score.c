@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
 #include "base/target.h"

@@ -2,6 +2,7 @@
  * model answers as it is. */
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/output.h"
 #include "base/target.h"
 #include "base/json.h"

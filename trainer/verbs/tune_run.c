@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/output.h"
 #include "base/target.h"
 #include "trainer/run/run.h"

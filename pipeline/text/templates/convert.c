@@ -1,6 +1,8 @@
 /* {{convert|5|to|10|km|mi}} → "5 to 10 kilometres (3.1 to 6.2 mi)": the number in its unit and in others, rounded like
  * Wikipedia's Module:Convert by default: to the precision of the input, but at least two significant digits. */
 #include "pipeline/text/templates/convert.h"
+
+#include "base/mem.h"
 #include "pipeline/text/templates/number_style.h"
 
 #include <math.h>
@@ -527,21 +529,20 @@ static void add_conversion(struct convert_call *c, struct buf *out)
 static bool show_as_typed(struct call *call, struct convert_call *c)
 {
     const struct argument *unit = call_numbered(call, 2);
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     if (c->count != 1 || !unit || call->is_opaque)
         return false;
     add_amount(c, &c->amounts[0], &out);
     buf_add_text(&out, " ");
     show(call, buf_str(&out));
     show_argument(call, unit);
-    buf_release(&out);
     return true;
 }
 
 bool render_convert(struct call *call)
 {
     struct convert_call c = {.call = call, .places_in = -1};
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     if (!call_argument(call, "1"))
         return false;
     const unsigned next = conversion_read_input(&c);
@@ -559,7 +560,6 @@ bool render_convert(struct call *call)
     if (c.with_capital && out.size > 0 && out.data[0] >= 'a' && out.data[0] <= 'z')
         out.data[0] = (char)(out.data[0] - 'a' + 'A');
     show(call, buf_str(&out));
-    buf_release(&out);
     return true;
 }
 

@@ -1,5 +1,6 @@
 /* Dates and ages: in English, and in the languages of dates_local.c. The current date is never used: an age that still
  * grows is left out, and "now" is when the page was saved. */
+#include "base/mem.h"
 #include "pipeline/text/templates/call.h"
 #include "pipeline/text/templates/local_dates.h"
 #include "pipeline/text/templates/number_style.h"
@@ -388,11 +389,10 @@ bool render_format_date(struct call *call)
 /* {{CURRENTYEAR}}; the parameter is a format of {{#time:}}. */
 bool render_now(struct call *call)
 {
-    struct buf shown = {0};
+    SCOPED(buf_release) struct buf shown = {0};
     const bool written = call_format_time(call, call->parameter, STR(""), STR(""), &shown);
     if (written)
         show(call, buf_str(&shown));
-    buf_release(&shown);
     return written;
 }
 
@@ -400,7 +400,7 @@ bool render_now(struct call *call)
 bool render_time(struct call *call)
 {
     const struct str format = call_value(call, "0"), text = call_value(call, "1");
-    struct buf shown = {0};
+    SCOPED(buf_release) struct buf shown = {0};
     const struct str code = call_value(call, "2");
     if (call->is_opaque)
         return false;
@@ -408,6 +408,5 @@ bool render_time(struct call *call)
                          shown.size <= 3 * (size_t)(call->span->end - call->span->start); /* text must not grow */
     if (written)
         show(call, buf_str(&shown));
-    buf_release(&shown);
     return written;
 }

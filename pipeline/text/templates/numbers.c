@@ -1,5 +1,7 @@
 #include "pipeline/text/templates/numbers.h"
 
+#include "base/mem.h"
+
 #include "pipeline/text/templates/call.h"
 #include "pipeline/text/templates/number_style.h"
 
@@ -309,7 +311,7 @@ void number_words_add(uint64_t number, bool with_and, struct buf *out)
 bool render_words(struct call *call)
 {
     long number;
-    struct buf words = {0};
+    SCOPED(buf_release) struct buf words = {0};
     const long most = call->parameter.size > 0 ? call->parameter.data[0] - '0' : 999999; /* text must not grow */
     if (!call_number(call, "1", &number))
         return false;
@@ -319,7 +321,6 @@ bool render_words(struct call *call)
     }
     number_words_add((uint64_t)number, true, &words);
     show(call, buf_str(&words));
-    buf_release(&words);
     return true;
 }
 

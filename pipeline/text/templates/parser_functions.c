@@ -162,12 +162,11 @@ void case_add(struct str name, struct str text, struct buf *out)
 static bool render_case(struct call *call)
 {
     const struct str text = call_value(call, "0");
-    struct buf shown = {0};
+    SCOPED(buf_release) struct buf shown = {0};
     if (call->is_opaque || text.size == 0)
         return show_choice(call, call_argument(call, "0"));
     case_add(call->parameter, text, &shown);
     show(call, buf_str(&shown));
-    buf_release(&shown);
     return true;
 }
 
@@ -317,12 +316,11 @@ static bool render_url(struct call *call)
 {
     const struct str text = call_value(call, "0");
     const bool is_path = call_says(call, "1", "PATH"), is_wiki = call_says(call, "1", "WIKI");
-    struct buf shown = {0};
+    SCOPED(buf_release) struct buf shown = {0};
     if (call->is_opaque)
         return false;
     add_encoded(text, is_path, is_wiki, &shown);
     show(call, buf_str(&shown));
-    buf_release(&shown);
     return true;
 }
 

@@ -261,13 +261,10 @@ static int read_rows(struct templates *templates, struct str file, const char *p
 
 int templates_read(struct templates **out, const char *path, char hash[17], struct error *err)
 {
-    struct buf file = {0};
+    SCOPED(buf_release) struct buf file = {0};
     *out = NULL;
-    int result = file_read_all(path, TEMPLATES_BYTES_MAX, &file, err);
-    if (result == 0)
-        result = templates_parse(out, buf_str(&file), path, hash, err);
-    buf_release(&file);
-    return result;
+    TRY(file_read_all(path, TEMPLATES_BYTES_MAX, &file, err));
+    return templates_parse(out, buf_str(&file), path, hash, err);
 }
 
 int templates_parse(struct templates **out, struct str file, const char *path, char hash[17], struct error *err)

@@ -355,116 +355,84 @@ static void add_name(const char *names, int number, struct buf *out)
     buf_add(out, names, strcspn(names, "|"));
 }
 
+/* Adds the number of a letter, with zeros in front up to its width; false if the letter stands for none. */
+static bool format_number(const struct moment *m, char letter, struct buf *out)
+{
+    const int twelve = m->hour % 12 == 0 ? 12 : m->hour % 12, weekday = day_of_week(m), week = week_of_year(m);
+    const struct {
+        char letter;
+        int width;
+        long number;
+    } numbers[] = {
+        {'Y', 4, m->year},
+        {'y', 2, m->year % 100},
+        {'n', 1, m->month},
+        {'m', 2, m->month},
+        {'j', 1, m->day},
+        {'d', 2, m->day},
+        {'z', 1, day_of_year(m)},
+        {'W', 2, week},
+        {'N', 1, weekday == 0 ? 7 : weekday},
+        {'w', 1, weekday},
+        {'g', 1, twelve},
+        {'h', 2, twelve},
+        {'G', 1, m->hour},
+        {'H', 2, m->hour},
+        {'i', 2, m->minute},
+        {'s', 2, m->second},
+        {'L', 1, is_leap(m->year)},
+        {'t', 1, days_in(m->year, m->month)},
+        {'U', 1, ((day_number(m->year, m->month, m->day) * 24 + m->hour) * 60 + m->minute) * 60 + m->second},
+        /* the year that the week belongs to */
+        {'o', 4, m->year + (m->month == 12 && week == 1) - (m->month == 1 && week > 50)},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i].letter == letter) {
+            buf_addf(out, "%0*ld", numbers[i].width, numbers[i].number);
+            return true;
+        }
+    return false;
+}
+
 static void format_letter(const struct moment *m, char letter, const struct time_names *names, struct buf *out)
 {
-    const int twelve = m->hour % 12 == 0 ? 12 : m->hour % 12;
+    static const struct {
+        char letter;
+        const char *text;
+    } zone[] = {{'e', "UTC"}, {'T', "UTC"}, {'O', "+0000"}, {'P', "+00:00"}, {'Z', "0"}, {'I', "0"}};
     switch (letter) {
-    case 'Y':
-        buf_addf(out, "%04d", m->year);
-        break;
-    case 'y':
-        buf_addf(out, "%02d", m->year % 100);
-        break;
-    case 'n':
-        buf_addf(out, "%d", m->month);
-        break;
-    case 'm':
-        buf_addf(out, "%02d", m->month);
-        break;
     case 'M':
         add_name(names->short_months, m->month - 1, out);
-        break;
+        return;
     case 'F':
         add_name(names->months, m->month - 1, out);
-        break;
-    case 'j':
-        buf_addf(out, "%d", m->day);
-        break;
-    case 'd':
-        buf_addf(out, "%02d", m->day);
-        break;
-    case 'z':
-        buf_addf(out, "%d", day_of_year(m));
-        break;
-    case 'W':
-        buf_addf(out, "%02d", week_of_year(m));
-        break;
-    case 'N':
-        buf_addf(out, "%d", day_of_week(m) == 0 ? 7 : day_of_week(m));
-        break;
-    case 'w':
-        buf_addf(out, "%d", day_of_week(m));
-        break;
+        return;
     case 'D':
         add_name(names->short_days, day_of_week(m), out);
-        break;
+        return;
     case 'l':
         add_name(names->days, day_of_week(m), out);
-        break;
+        return;
     case 'a':
-        buf_add_text(out, m->hour < 12 ? "am" : "pm");
-        break;
     case 'A':
-        buf_add_text(out, m->hour < 12 ? "AM" : "PM");
-        break;
-    case 'g':
-        buf_addf(out, "%d", twelve);
-        break;
-    case 'h':
-        buf_addf(out, "%02d", twelve);
-        break;
-    case 'G':
-        buf_addf(out, "%d", m->hour);
-        break;
-    case 'H':
-        buf_addf(out, "%02d", m->hour);
-        break;
-    case 'i':
-        buf_addf(out, "%02d", m->minute);
-        break;
-    case 's':
-        buf_addf(out, "%02d", m->second);
-        break;
-    case 'L':
-        buf_add_text(out, is_leap(m->year) ? "1" : "0");
-        break;
-    case 't':
-        buf_addf(out, "%d", days_in(m->year, m->month));
-        break;
-    case 'U':
-        buf_addf(out, "%ld",
-                 ((day_number(m->year, m->month, m->day) * 24 + m->hour) * 60 + m->minute) * 60 + m->second);
-        break;
+        buf_add_byte(out, m->hour < 12 ? letter : letter + ('p' - 'a'));
+        buf_add_byte(out, letter == 'a' ? 'm' : 'M');
+        return;
     case 'c':
         buf_addf(out, "%04d-%02d-%02dT%02d:%02d:%02d+00:00", m->year, m->month, m->day, m->hour, m->minute, m->second);
-        break;
-    case 'o': /* the year that the week belongs to */
-        buf_addf(out, "%04d",
-                 m->year + (m->month == 12 && week_of_year(m) == 1) - (m->month == 1 && week_of_year(m) > 50));
-        break;
-    case 'r': {
-        const struct time_names *english = names_of(STR("en"));
+        return;
+    case 'r':
         for (const char *part = "D, d M Y H:i:s +0000"; *part; part++)
-            format_letter(m, *part, english, out);
-        break;
+            if (!format_number(m, *part, out))
+                format_letter(m, *part, names_of(STR("en")), out);
+        return;
     }
-    case 'e':
-    case 'T':
-        buf_add_text(out, "UTC");
-        break;
-    case 'O':
-        buf_add_text(out, "+0000");
-        break;
-    case 'P':
-        buf_add_text(out, "+00:00");
-        break;
-    case 'Z':
-    case 'I':
-        buf_add_byte(out, '0');
-        break;
-    default:
-        buf_add_byte(out, letter);
-    }
+    for (size_t i = 0; i < sizeof zone / sizeof *zone; i++)
+        if (zone[i].letter == letter) {
+            buf_add_text(out, zone[i].text);
+            return;
+        }
+    buf_add_byte(out, letter);
 }
 
 /* Writes the digits from `from` on as the language does. */
@@ -486,7 +454,6 @@ static void localise_digits(struct buf *out, size_t from, uint32_t zero)
 bool moment_format(const struct moment *moment, struct str format, const struct time_names *names, uint32_t zero,
                    struct buf *out)
 {
-    static const char numbers[] = "YynmjdzWNwgGhHistLUo";
     bool is_raw = false, is_roman = false; /* the next number has European digits, or is Roman */
     for (size_t at = 0; at < format.size; at++) {
         const char letter = format.data[at];
@@ -513,10 +480,9 @@ bool moment_format(const struct moment *moment, struct str format, const struct 
             at += 2;
         } else if (letter == 'x' && rest.size > 1 && strchr("hijmot", rest.data[1])) { /* other calendars, numbers */
             return false;
-        } else {
+        } else if (!format_number(moment, letter, out)) {
             format_letter(moment, letter, names, out);
-            if (!strchr(numbers, letter))
-                continue;
+        } else {
             if (is_roman) {
                 const int number = atoi(buf_text(out) + from);
                 out->size = from;
