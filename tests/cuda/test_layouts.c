@@ -1,6 +1,6 @@
-/* Kernels that an op of the backend reaches in some cases only, and those of bits that are exchanged, run on the host by
- * emulator.h, against the CPU; gpu/ops.c and gpu/model.c have the others (ctests cuda_ops, cuda_optimizers). Inputs are
- * rounded to storage first, so the measured error is the kernel's alone. Outputs begin as NaN, which shows missing
+/* Kernels that an op of the backend reaches in some cases only, and those of bits that are exchanged, run on the host
+ * by emulator.h, against the CPU; gpu/ops.c and gpu/model.c have the others (ctests cuda_ops, cuda_optimizers). Inputs
+ * are rounded to storage first, so the measured error is the kernel's alone. Outputs begin as NaN, which shows missing
  * writes. Every kernel runs twice, with the block's threads in opposite order: other bits mean a missing barrier. */
 #include "tests/trainer/made.h"
 #include "tests/unit.h"
