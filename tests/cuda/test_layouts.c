@@ -1,19 +1,13 @@
-/* Kernels that an op of the backend reaches in some cases only, and those of bits that are exchanged, run on the host
- * by emulator.h, against the CPU; gpu/ops.c and gpu/model.c have the others (ctests cuda_ops, cuda_optimizers). Inputs
- * are rounded to storage first, so the measured error is the kernel's alone. Outputs begin as NaN, which shows missing
- * writes. Every kernel runs twice, with the block's threads in opposite order: other bits mean a missing barrier. */
+/* The kernels of gradients as integers and of bits that are exchanged, run on the host by emulator.h, against the CPU;
+ * gpu/ops.c and gpu/model.c have the others (ctests cuda_ops, cuda_optimizers). */
 #include "tests/trainer/made.h"
 #include "tests/unit.h"
-#include "trainer/backend/bf16.h"
-#include "trainer/backend/fp16.h"
 #include "trainer/cuda/kernels.h"
 #include "trainer/optim/onebit.h"
 #include "trainer/optim/optimizer.h"
 
 extern int emulated_order; /* emulator.h */
 
-static const struct ops *reference; /* doubles */
-static enum precision precision;    /* of the kernels */
 static uint32_t drawn;
 
 static double uniform(void) /* -1 to 1 */
@@ -23,183 +17,28 @@ static double uniform(void) /* -1 to 1 */
     return words[0] * 0x1p-31 - 1;
 }
 
-/* ---- arrays on both sides ---- */
-
-enum kind { STORED, REAL };
-
-struct array {
-    double *values; /* of the reference */
-    void *memory;   /* of the kernel: numbers of `size` bytes */
-    void *before;   /* a copy to run again from */
-    size_t count, size;
-};
-
-static double get(const struct array *a, size_t i)
-{
-    if (a->size == 4)
-        return ((const float *)a->memory)[i];
-    const uint16_t stored = ((const uint16_t *)a->memory)[i];
-    return precision == PRECISION_FP16 ? fp16_to_float(stored) : bf16_to_float(stored);
-}
-
-static void put(struct array *a, size_t i, double value)
-{
-    if (a->size == 4)
-        ((float *)a->memory)[i] = (float)value;
-    else
-        ((uint16_t *)a->memory)[i] =
-            precision == PRECISION_FP16 ? fp16_from_float((float)value) : bf16_from_float((float)value);
-}
-
-/* Random up to `scale` in the first `live` numbers, zero after them. With scale 0: NaN, for outputs. */
-static struct array array_of(enum kind kind, size_t live, size_t count, double scale)
-{
-    const size_t size = kind == REAL || precision == PRECISION_FP32 ? 4 : 2;
-    struct array a = {mem_clear(count + 1, sizeof(double)), mem_clear(count, size), NULL, count, size};
-    for (size_t i = 0; i < count; i++) {
-        put(&a, i, scale == 0 ? (double)NAN : i < live ? scale * uniform() : 0);
-        a.values[i] = get(&a, i);
-    }
-    a.before = mem_clear(count, size);
-    memcpy(a.before, a.memory, count * size);
-    return a;
-}
-
-static void release(struct array *a)
-{
-    mem_free(a->values);
-    mem_free(a->memory);
-    mem_free(a->before);
-}
-
-/* Relative L2 error of the kernel, at most `times` the rounding of one stored number. */
-static void assert_close(const struct array *a, double times, const char *what)
-{
-    static const char *const names[] = {"fp32", "bf16", "fp16"};
-    const double unit =
-        a->size == 4 ? (precision == PRECISION_FP32 ? 1e-6 : 1e-5) : (precision == PRECISION_FP16 ? 5e-4 : 4e-3);
-    double error = 0, size = 0;
-    for (size_t i = 0; i < a->count; i++) {
-        const double distance = get(a, i) - a->values[i];
-        error += distance * distance;
-        size += a->values[i] * a->values[i];
-    }
-    error = sqrt(size > 0 ? error / size : error);
-    if (getenv("LAYOUTS_SHOW"))
-        print_message("%s %s: %.2g\n", names[precision], what, error);
-    if (!(error <= times * unit))
-        fail_msg("%s in %s has relative error %g", what, names[precision], error);
-}
-
-/* Runs the statements once with each order of threads and compares the arrays. */
-#define BOTH_ORDERS(arrays, ...)                                                                                       \
-    do {                                                                                                               \
-        const size_t both_count = sizeof(arrays) / sizeof *(arrays);                                                   \
-        void *both_first[sizeof(arrays) / sizeof *(arrays)];                                                           \
-        emulated_order = 1;                                                                                            \
-        __VA_ARGS__;                                                                                                   \
-        for (size_t i = 0; i < both_count; i++) {                                                                      \
-            both_first[i] = mem_aligned((arrays)[i]->count * (arrays)[i]->size);                                       \
-            memcpy(both_first[i], (arrays)[i]->memory, (arrays)[i]->count *(arrays)[i]->size);                         \
-        }                                                                                                              \
-        for (size_t i = 0; i < both_count; i++)                                                                        \
-            memcpy((arrays)[i]->memory, (arrays)[i]->before, (arrays)[i]->count *(arrays)[i]->size);                   \
-        emulated_order = 0;                                                                                            \
-        __VA_ARGS__;                                                                                                   \
-        for (size_t i = 0; i < both_count; i++) {                                                                      \
-            assert_memory_equal(both_first[i], (arrays)[i]->memory, (arrays)[i]->count *(arrays)[i]->size);            \
-            mem_free(both_first[i]);                                                                                   \
-        }                                                                                                              \
-    } while (0)
-
-static void each_precision(void (*test)(void))
-{
-    struct ops *opened = made_ops(PRECISION_FP64, CPU_BASE, 1);
-    reference = opened;
-    for (precision = 0; precision < PRECISION_KINDS; precision++) {
-        if (!precision_kinds[precision].offered)
-            continue;
-        drawn = 0;
-        test();
-    }
-    opened->close(opened);
-}
-
-#define DEVICE reference->device
-
-/* ---- what stands in for a product's epilogue ---- */
-
-static void unfused_of(int32_t columns)
-{
-    const struct rows rows = {77, 128};
-    const size_t width = (size_t)columns, live = 77 * width, total = 128 * width;
-    struct array b = array_of(REAL, width, width, 1), sums = array_of(REAL, width, width, 1);
-    struct array pre = array_of(STORED, total, total, 3), after = array_of(STORED, 0, total, 0);
-    const struct ops_limits limits = {rows.total, columns, 64, 64, 1, 1};
-    void *scratch = mem_clear(1, kernel_scratch_bytes(&limits, precision) + 1);
-    for (size_t i = 0; i < total; i++) {
-        after.values[i] = i < live ? pre.values[i] * 0.5 * erfc(-pre.values[i] * sqrt(0.5)) : 0;
-        pre.values[i] = i < live ? pre.values[i] : 0;
-        sums.values[i % width] += pre.values[i];
-    }
-    struct array *gelu[] = {&after, &pre}, *biased[] = {&pre}, *summed[] = {&sums};
-    BOTH_ORDERS(gelu, kernel_gelu(NULL, precision, after.memory, pre.memory, rows, columns, GELU_ERF));
-    assert_close(&after, 2, "gelu");
-    assert_close(&pre, 0, "what gelu was made of");
-    BOTH_ORDERS(summed, kernel_column_sums(NULL, precision, sums.memory, pre.memory, rows, columns, scratch));
-    assert_close(&sums, 2, "column_sums");
-    for (size_t i = 0; i < total; i++)
-        pre.values[i] = i < live ? get(&pre, i) + b.values[i % width] : 0;
-    memcpy(pre.before, pre.memory, pre.count * pre.size);
-    BOTH_ORDERS(biased, kernel_add_bias(NULL, precision, pre.memory, b.memory, rows, columns));
-    assert_close(&pre, 1, "add_bias");
-    mem_free(scratch);
-    struct array *all[] = {&b, &sums, &pre, &after};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        release(all[i]);
-}
-
-static void unfused(void)
-{
-    unfused_of(64);
-    unfused_of(1032);
-    unfused_of(19);
-    struct array x = array_of(REAL, 4003, 4003, 5), z = array_of(REAL, 4003, 4003, 5), *sum[] = {&z};
-    for (size_t i = 0; i < 4003; i++)
-        z.values[i] += x.values[i];
-    BOTH_ORDERS(sum, kernel_add(NULL, z.memory, x.memory, 4003));
-    assert_close(&z, 1, "add");
-    release(&x);
-    release(&z);
-}
-
 /* The same integers as on the CPU, and the same floats back. */
-static void integers(void)
+TEST(gradients_convert_to_integers_and_back)
 {
-    if (precision != PRECISION_FP32)
-        return;
-    const size_t count = 1000;
+    enum { GRADIENTS = 1000 };
     const double unit = 0x1p44, limit = 0x1p58;
-    struct array a = array_of(REAL, count, count, 1e-2);
-    int64_t *sums = mem_clear(count, sizeof *sums), *wanted = mem_clear(count, sizeof *wanted), refused = 0;
-    a.values[999] = (double)NAN;
-    put(&a, 999, (double)NAN);
-    for (size_t i = 0; i < count; i++)
-        sums[i] = wanted[i] = (int64_t)i;
-    int64_t refused_there = 0;
-    CALL(reference, fixed_add, .sums = wanted, .gradients = a.values, .count = count, .unit = unit, .limit = limit,
-         .refused = &refused_there);
-    kernel_fixed_add(NULL, &(struct fixed_add_args){sums, a.memory, count, unit, limit, &refused});
+    SCOPED(ops_close_at) struct ops *cpu = made_ops(PRECISION_FP32, CPU_BASE, 1);
+    float here[GRADIENTS], there[GRADIENTS];
+    int64_t sums[GRADIENTS], wanted[GRADIENTS], refused = 0, refused_there = 0;
+    for (int i = 0; i < GRADIENTS; i++) {
+        here[i] = there[i] = i == 999 ? NAN : (float)(1e-2 * uniform());
+        sums[i] = wanted[i] = i;
+    }
+    CALL(cpu, fixed_add, .sums = wanted, .gradients = here, .count = GRADIENTS, .unit = unit, .limit = limit,
+         .refused = &refused);
+    kernel_fixed_add(NULL, &(struct fixed_add_args){sums, there, GRADIENTS, unit, limit, &refused_there});
     assert_true(refused == 1 && refused_there == 1);
-    assert_memory_equal(sums, wanted, count * sizeof *sums);
-    for (size_t i = 0; i < count; i++)
-        assert_true(get(&a, i) == 0);
-    kernel_fixed_take(NULL, &(struct fixed_take_args){a.memory, sums, count, unit});
-    for (size_t i = 0; i < count; i++)
-        assert_true(sums[i] == 0 && get(&a, i) == (double)((float)wanted[i] * 0x1p-44f));
-    mem_free(sums);
-    mem_free(wanted);
-    release(&a);
+    assert_memory_equal(sums, wanted, sizeof sums);
+    for (int i = 0; i < GRADIENTS; i++)
+        assert_true(there[i] == 0);
+    kernel_fixed_take(NULL, &(struct fixed_take_args){there, sums, GRADIENTS, unit});
+    for (int i = 0; i < GRADIENTS; i++)
+        assert_true(sums[i] == 0 && there[i] == (float)wanted[i] * 0x1p-44f);
 }
 
 /* ---- updates that exchange bits ---- */
@@ -391,10 +230,4 @@ TEST(bits_are_those_of_the_cpu)
     side_close(&t.gpu);
     mem_free(t.second);
     onebit_layout_release(&t.layout);
-}
-
-TEST(other_kernels_are_right)
-{
-    each_precision(unfused);
-    each_precision(integers);
 }

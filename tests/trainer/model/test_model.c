@@ -162,14 +162,9 @@ static struct model_config config_of(enum architecture_kind kind, int32_t layers
     return config;
 }
 
-TEST(gradients_are_slopes)
-{
-    check_slopes(&small, ENTRIES);
-}
-
 TEST(gradients_are_slopes_in_every_architecture)
 {
-    for (enum architecture_kind kind = small.architecture + 1; kind < ARCHITECTURE_KINDS; kind++) {
+    for (enum architecture_kind kind = 0; kind < ARCHITECTURE_KINDS; kind++) {
         const struct model_config config = config_of(kind, 2, false);
         check_slopes(&config, ENTRIES / 3);
     }
@@ -179,15 +174,6 @@ TEST(gradients_are_slopes_with_layers_dropped)
 {
     const struct model_config config = config_of(ARCHITECTURE_PRE, 3, true);
     check_slopes(&config, ENTRIES / 3);
-}
-
-TEST(gradients_are_slopes_without_next_head_and_with_erf_gelu)
-{
-    struct model_config config = small;
-    config.task_heads = 1u << HEAD_MASKED;
-    config.gelu = GELU_ERF;
-    config.layers = 1;
-    check_slopes(&config, ENTRIES);
 }
 
 /* Every head of fine-tuned models, of models with a pooler and of those that transform; also with weights of labels,

@@ -494,67 +494,6 @@ TEST(modern_bert_is_the_reference)
     }
 }
 
-/* The loss and all gradients of a ModernBERT in fp32 or bf16 at a level, for a step; the caller frees them. */
-static float *step_at(enum precision precision, enum cpu_level level, const struct model_config *config, double *loss)
-{
-    static const int32_t lengths[] = {70, 150, 3};
-    SCOPED(made_batch_release)
-    struct batch batch = made_batch(&(struct made_source){4, config->vocabulary, 3}, lengths, 0, 3);
-    const struct model_budget budget = made_budget(&batch);
-    SCOPED(ops_close_at) struct ops *ops = made_ops(precision, level, 2);
-    SCOPED(model_close_at) struct model *model = model_open(config, ops, &budget);
-    const struct params *params = model_table(model);
-    float *flat = mem_clear(params->size, sizeof *flat);
-    params_draw_all(params, 3, flat);
-    for (size_t i = 0; i < params->size; i++)
-        if (precision == PRECISION_FP64)
-            ((double *)model_params(model))[i] = (double)flat[i];
-        else
-            ((float *)model_params(model))[i] = flat[i];
-    model_refresh(model);
-    struct step_settings settings = made_step(1, 1, &batch, 1);
-    struct model_metrics metrics = {0};
-    model_begin_step(model, &settings);
-    model_forward_backward(model, &batch, NULL, &metrics);
-    *loss = made_mean(&metrics, HEAD_MASKED);
-    for (size_t i = 0; i < params->size; i++)
-        flat[i] =
-            precision_load(precision == PRECISION_FP64 ? PRECISION_FP64 : PRECISION_FP32, model_gradients(model), i);
-    return flat;
-}
-
-/* With dropout: its lanes are named by position, whichever keys a block of queries is multiplied with. */
-TEST(modern_bert_is_close_at_every_level)
-{
-    struct model_config config;
-    double exact, loss;
-    assert_int_equal(model_config_named("modern-mini", &config), 0);
-    config.layers = 3;
-    config.hidden = 64;
-    config.heads = 2;
-    config.vocabulary = 90;
-    config.window = 20;
-    config.initializer_range = 0.2;
-    config.hidden_dropout = config.attention_dropout = 0.1;
-    SCOPED(mem_free_at) float *expected = step_at(PRECISION_FP64, CPU_BASE, &config, &exact);
-    struct params params;
-    params_init(&params, &config);
-    for (int level = (int)cpu_level(); level >= CPU_BASE; level--)
-        for (int half = 0; half < 2; half++) {
-            SCOPED(mem_free_at)
-            float *ours = step_at(half ? PRECISION_BF16 : PRECISION_FP32, (enum cpu_level)level, &config, &loss);
-            double error = 0, square = 0;
-            for (size_t i = 0; i < params.size; i++) {
-                error += pow((double)ours[i] - (double)expected[i], 2);
-                square += pow((double)expected[i], 2);
-            }
-            if (!(fabs(loss / exact - 1) < (half ? 1e-2 : 1e-6) && sqrt(error / square) < (half ? 5e-2 : 1e-5)))
-                fail_msg("level %d, %s: loss %g of %g, gradients differ by %g", level, half ? "bf16" : "fp32", loss,
-                         exact, sqrt(error / square));
-        }
-    params_release(&params);
-}
-
 /* ---- updates ---- */
 
 enum { COUNT = 20000 }; /* of the first tensor: two chunks, whose sums of squares are added */
