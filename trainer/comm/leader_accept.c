@@ -80,34 +80,15 @@ void leader_log_refused(struct rendezvous *rendezvous, int fd, const char *why)
     leader->unlogged = 0;
 }
 
-/* How protocol 1 was told why a rendezvous ended: programs of that version print it. */
-#define OLD_PROTOCOL 1u
-#define OLD_ABORT    12u
-
-static void put_old_abort(struct line *line)
-{
-    struct {
-        uint32_t lost;
-        struct error error;
-    } failure;
-    memset(&failure, 0, sizeof failure);
-    failure.lost = NOBODY;
-    fail(&failure.error, ERR_MISMATCH, "program versions differ: rank 0 speaks protocol %u, this process %u",
-         RENDEZVOUS_PROTOCOL, OLD_PROTOCOL);
-    line_put(line, OLD_ABORT, &failure, sizeof failure);
-}
-
 /* Tells a stranger why it does not fit. It has not proven the key, so it learns nothing else. */
-static void send_away(struct rendezvous *rendezvous, struct stranger *stranger, enum misfit misfit, uint32_t protocol)
+static void send_away(struct rendezvous *rendezvous, struct stranger *stranger, enum misfit misfit)
 {
     const struct away away = {.magic = RENDEZVOUS_MAGIC, .protocol = RENDEZVOUS_PROTOCOL, .misfit = misfit};
     char text[MISFIT_TEXT];
     leader_log_refused(rendezvous, stranger->line.fd, misfit_text(misfit, NULL, NULL, text));
     stranger->line.seal_out.on = false;
     stranger->line.fault = NULL; /* it has just been told */
-    if (misfit == MISFIT_PROTOCOL && protocol == OLD_PROTOCOL)
-        put_old_abort(&stranger->line);
-    else if (misfit <= MISFIT_USER)
+    if (misfit <= MISFIT_USER)
         line_put(&stranger->line, FRAME_AWAY, &away, sizeof away);
     line_flush(&stranger->line); /* a new socket takes that much at once */
 }
@@ -155,13 +136,12 @@ static void take_seat(struct rendezvous *rendezvous, struct stranger *stranger, 
 }
 
 /* Answers a HELLO. MISFIT_NONE: the stranger stays, and must prove the key. */
-static enum misfit greet(struct rendezvous *rendezvous, struct stranger *stranger, const struct frame *frame,
-                         uint32_t *protocol)
+static enum misfit greet(struct rendezvous *rendezvous, struct stranger *stranger, const struct frame *frame)
 {
     struct hello hello, challenge;
-    *protocol = frame->kind == FRAME_HELLO ? hello_read(frame->bytes, &hello) : 0;
-    if (*protocol != RENDEZVOUS_PROTOCOL)
-        return *protocol == 0 ? MISFIT_SPEECH : MISFIT_PROTOCOL;
+    const uint32_t protocol = frame->kind == FRAME_HELLO ? hello_read(frame->bytes, &hello) : 0;
+    if (protocol != RENDEZVOUS_PROTOCOL)
+        return protocol == 0 ? MISFIT_SPEECH : MISFIT_PROTOCOL;
     hello_make(&challenge);
     line_put(&stranger->line, FRAME_CHALLENGE, &challenge, sizeof challenge);
     handshake_seal(&stranger->line, &rendezvous->key, &hello, &challenge, true);
@@ -191,7 +171,6 @@ static enum misfit admit(struct rendezvous *rendezvous, struct stranger *strange
 static bool hear_stranger(struct rendezvous *rendezvous, struct stranger *stranger)
 {
     struct frame frame;
-    uint32_t protocol = 0;
     enum misfit misfit = MISFIT_NONE;
     const int filled = line_fill(&stranger->line);
     for (int taken = 0; misfit == MISFIT_NONE && (taken = line_take(&stranger->line, &frame)) != 0;) {
@@ -200,15 +179,13 @@ static bool hear_stranger(struct rendezvous *rendezvous, struct stranger *strang
             if (misfit == MISFIT_NONE)
                 return false;
         } else {
-            misfit = taken > 0           ? greet(rendezvous, stranger, &frame, &protocol)
-                     : stranger->greeted ? MISFIT_KEY
-                                         : MISFIT_SPEECH;
+            misfit = taken > 0 ? greet(rendezvous, stranger, &frame) : stranger->greeted ? MISFIT_KEY : MISFIT_SPEECH;
         }
     }
     if (misfit == MISFIT_NONE && filled < 0)
         return false; /* it has left by itself */
     if (misfit != MISFIT_NONE)
-        send_away(rendezvous, stranger, misfit, protocol);
+        send_away(rendezvous, stranger, misfit);
     return misfit == MISFIT_NONE;
 }
 
@@ -227,7 +204,7 @@ void leader_read_strangers(struct rendezvous *rendezvous, const struct poll_set 
         if (poll_is_ready(set, &stranger->line))
             stays = hear_stranger(rendezvous, stranger);
         if (stays && rendezvous->now - stranger->since >= HELLO_SECONDS) {
-            send_away(rendezvous, stranger, MISFIT_SILENCE, 0);
+            send_away(rendezvous, stranger, MISFIT_SILENCE);
             stays = false;
         }
         if (!stays)
@@ -257,7 +234,7 @@ static void make_room(struct rendezvous *rendezvous)
     for (uint32_t i = 1; i < STRANGERS_MAX; i++)
         if (leaves_before(&leader->strangers[i], &leader->strangers[worst], rendezvous->now))
             worst = i;
-    send_away(rendezvous, &leader->strangers[worst], MISFIT_CROWD, 0);
+    send_away(rendezvous, &leader->strangers[worst], MISFIT_CROWD);
     drop_stranger(leader, worst);
 }
 

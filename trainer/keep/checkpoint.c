@@ -332,25 +332,17 @@ static int compare_array(const struct safetensors *file, const char *path, const
 int checkpoint_compare(const char *directory, const struct checkpoint_parts *parts, uint64_t step, char hash[34],
                        struct error *err)
 {
-    struct safetensors model = {0}, moments = {0};
+    char first[17], second[17];
+    SCOPED(safetensors_close) struct safetensors model = {0}, moments = {0};
     SCOPED(mem_free_at) char *model_path = path_join(directory, WEIGHTS_NAME);
     SCOPED(mem_free_at) char *moments_path = path_join(directory, MOMENTS_NAME);
-    int result = safetensors_open(&model, model_path, err);
-    if (result == 0)
-        result = safetensors_open(&moments, moments_path, err);
-    if (result == 0)
-        result = compare_array(&model, model_path, parts, CHECKPOINT_WEIGHTS, step, err);
-    if (result == 0)
-        result = compare_array(&moments, moments_path, parts, CHECKPOINT_FIRST, step, err);
-    if (result == 0)
-        result = compare_array(&moments, moments_path, parts, CHECKPOINT_SECOND, step, err);
-    if (result == 0) {
-        char first[17], second[17];
-        hash_text(hash64(model.file.data, model.file.size), first);
-        hash_text(hash64(moments.file.data, moments.file.size), second);
-        snprintf(hash, 34, "%s+%s", first, second);
-    }
-    safetensors_close(&model);
-    safetensors_close(&moments);
-    return result;
+    TRY(safetensors_open(&model, model_path, err));
+    TRY(safetensors_open(&moments, moments_path, err));
+    TRY(compare_array(&model, model_path, parts, CHECKPOINT_WEIGHTS, step, err));
+    TRY(compare_array(&moments, moments_path, parts, CHECKPOINT_FIRST, step, err));
+    TRY(compare_array(&moments, moments_path, parts, CHECKPOINT_SECOND, step, err));
+    hash_text(hash64(model.file.data, model.file.size), first);
+    hash_text(hash64(moments.file.data, moments.file.size), second);
+    snprintf(hash, 34, "%s+%s", first, second);
+    return 0;
 }

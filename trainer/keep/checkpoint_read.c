@@ -263,22 +263,19 @@ int checkpoint_survey(const char *directory, const char *prefix, struct verify_p
 int checkpoint_read(const char *directory, const struct params *params, float *weights, float *first, float *second,
                     struct error *err)
 {
-    struct safetensors file = {0};
     SCOPED(mem_free_at) char *model = path_join(directory, WEIGHTS_NAME), *moments = path_join(directory, MOMENTS_NAME);
-    int result = 0;
     if (weights) {
-        result = safetensors_open(&file, model, err);
-        if (result == 0)
-            result = names_read_own(&file, model, "", params, weights, err);
-        safetensors_close(&file);
+        SCOPED(safetensors_close) struct safetensors file = {0};
+        TRY(safetensors_open(&file, model, err));
+        TRY(names_read_own(&file, model, "", params, weights, err));
     }
-    if (result == 0 && (first || second)) {
-        result = safetensors_open(&file, moments, err);
-        if (result == 0 && first)
-            result = names_read_own(&file, moments, FIRST_PREFIX, params, first, err);
-        if (result == 0 && second)
-            result = names_read_own(&file, moments, SECOND_PREFIX, params, second, err);
-        safetensors_close(&file);
+    if (first || second) {
+        SCOPED(safetensors_close) struct safetensors file = {0};
+        TRY(safetensors_open(&file, moments, err));
+        if (first)
+            TRY(names_read_own(&file, moments, FIRST_PREFIX, params, first, err));
+        if (second)
+            TRY(names_read_own(&file, moments, SECOND_PREFIX, params, second, err));
     }
-    return result;
+    return 0;
 }

@@ -208,20 +208,14 @@ static void join(struct safetensors *file)
 
 int safetensors_open_parts(struct safetensors *file, const char *path, struct error *err)
 {
-    struct index index;
-    int result = index_read(&index, path, err);
-    if (result == 0)
-        result = open_parts(file, &index, err);
-    if (result == 0)
-        result = check_held(file, &index, err);
-    if (result == 0)
-        result = check_named(file, &index, err);
-    if (result == 0)
-        result = check_beside(&index, err);
-    if (result == 0)
-        join(file);
-    index_release(&index);
-    return result;
+    SCOPED(index_release) struct index index = {0};
+    TRY(index_read(&index, path, err));
+    TRY(open_parts(file, &index, err));
+    TRY(check_held(file, &index, err));
+    TRY(check_named(file, &index, err));
+    TRY(check_beside(&index, err));
+    join(file);
+    return 0;
 }
 
 char *safetensors_locate(const char *directory, const char *name)

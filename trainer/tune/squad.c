@@ -267,7 +267,7 @@ static int take_logits(const char *path, const struct safetensors *file, const c
 
 static int answer_from_file(struct squad *s, const char *directory, struct error *err)
 {
-    struct safetensors file;
+    SCOPED(safetensors_close) struct safetensors file = {0};
     struct file_logits logits = {0};
     size_t end_columns = 0;
     TRY(safetensors_open(&file, s->logits, err));
@@ -281,7 +281,6 @@ static int answer_from_file(struct squad *s, const char *directory, struct error
         result = answer(s, &(struct logits_source){logits_of_file, &logits}, directory, NULL, err);
     mem_free(logits.begin);
     mem_free(logits.end);
-    safetensors_close(&file);
     return result;
 }
 

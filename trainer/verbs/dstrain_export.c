@@ -19,20 +19,14 @@
 /* Opens the model's file before it is published, which detects an invalid header. */
 static int check_weights(const char *directory, struct error *err)
 {
-    struct safetensors file;
-    char *path = safetensors_locate(directory, WEIGHTS_NAME);
-    int result = path ? safetensors_open(&file, path, err) : weights_missing(directory, err);
-    if (result < 0) {
-        mem_free(path);
-        return result;
-    }
-    for (size_t i = 0; i < file.count && result == 0; i++)
+    SCOPED(mem_free_at) char *path = safetensors_locate(directory, WEIGHTS_NAME);
+    SCOPED(safetensors_close) struct safetensors file = {0};
+    TRY(path ? safetensors_open(&file, path, err) : weights_missing(directory, err));
+    for (size_t i = 0; i < file.count; i++)
         if (!tensor_is_finite(&file.tensors[i]))
-            result = fail_at(err, ERR_NUMERIC, path, ERROR_NO_OFFSET, "%.80s holds numbers that are not finite",
-                             file.tensors[i].name);
-    safetensors_close(&file);
-    mem_free(path);
-    return result;
+            return fail_at(err, ERR_NUMERIC, path, ERROR_NO_OFFSET, "%.80s holds numbers that are not finite",
+                           file.tensors[i].name);
+    return 0;
 }
 
 /* "OUT.tmp". */
@@ -131,43 +125,34 @@ int dstrain_export(void *context, struct opt_paths bare, struct error *err)
 {
     const struct settings *settings = context;
     struct checkpoint_state state = {0};
-    enum model_source source = SOURCE_HUGGING_FACE;
-    json_t *identity = NULL;
-    struct buf card = {0};
-    char *files = NULL;
+    enum model_source source;
+    SCOPED(buf_release) struct buf card = {0};
+    SCOPED(mem_free_at) char *files = NULL;
+    json_auto_t *identity = NULL, *provenance = NULL, *copied = json_array();
     if (!settings->out)
         return fail(err, ERR_USAGE, "--out DIR is missing: where the model is written");
-    json_t *copied = json_array();
-    int result = checkpoint_locate(bare.items[0], &source, &files, err);
-    if (result == 0 && source != SOURCE_HUGGING_FACE)
-        result = checkpoint_verify(files, &state, &identity, err);
-    if (result == 0)
-        result = target_folder_check(&(struct target_folder){.path = settings->out, .ours = export_is_file}, err);
-    if (result == 0)
-        result = check_weights(files, err);
-    const struct model_config config = result == 0 ? config_in(files) : (struct model_config){0};
-    struct about about;
-    json_t *provenance = NULL;
-    about_open(&about, bare.items[0], source, files ? files : "", identity, &config);
-    const struct use use = use_of(files ? files : "");
-    if (result == 0)
-        result = proof_make(&about, &provenance, err);
-    const struct card_facts facts = {&about,        files,     &state, identity, &config, &use, &settings->scores,
-                                     settings->out, provenance};
-    if (result == 0)
-        result = card_make(&facts, &card, err);
-    if (result == 0)
-        result =
-            write_whole(&(struct export_job){files, architecture_of(&config)->exported, buf_str(&card), about.datasets,
-                                             settings->sentences, settings->pooling, settings->normalize, provenance},
-                        settings->out, copied, err);
-    if (result == 0)
-        tell(settings, files, state.step, &config, &use, about.languages, copied);
-    about_close(&about);
-    json_decref(provenance);
-    json_decref(copied);
-    json_decref(identity);
-    buf_release(&card);
-    mem_free(files);
-    return result;
+    TRY(checkpoint_locate(bare.items[0], &source, &files, err));
+    if (source != SOURCE_HUGGING_FACE)
+        TRY(checkpoint_verify(files, &state, &identity, err));
+    TRY(target_folder_check(&(struct target_folder){.path = settings->out, .ours = export_is_file}, err));
+    TRY(check_weights(files, err));
+    const struct model_config config = config_in(files);
+    const struct use use = use_of(files);
+    SCOPED(about_close) struct about about = {0};
+    about_open(&about, bare.items[0], source, files, identity, &config);
+    TRY(proof_make(&about, &provenance, err));
+    TRY(card_make(&(struct card_facts){&about, files, &state, identity, &config, &use, &settings->scores, settings->out,
+                                       provenance},
+                  &card, err));
+    const struct export_job job = {files,
+                                   architecture_of(&config)->exported,
+                                   buf_str(&card),
+                                   about.datasets,
+                                   settings->sentences,
+                                   settings->pooling,
+                                   settings->normalize,
+                                   provenance};
+    TRY(write_whole(&job, settings->out, copied, err));
+    tell(settings, files, state.step, &config, &use, about.languages, copied);
+    return 0;
 }

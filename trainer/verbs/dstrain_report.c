@@ -58,8 +58,8 @@ static void say(const struct settings *settings, const struct report *report, co
 int dstrain_report(void *context, struct opt_paths bare, struct error *err)
 {
     const struct settings *settings = context;
-    struct report report = {.note = settings->note};
-    struct buf page = {0};
+    SCOPED(report_release) struct report report = {.note = settings->note};
+    SCOPED(buf_release) struct buf page = {0};
     int result = 0;
     stop_on_signals();
     const bool console = settings->out && strcmp(settings->out, "-") == 0;
@@ -67,6 +67,7 @@ int dstrain_report(void *context, struct opt_paths bare, struct error *err)
         return fail(err, ERR_USAGE, "--out - and --json both write to standard output: give one of them");
     for (size_t i = 0; i < bare.count && result == 0; i++)
         result = report_add(&report, bare.items[i], err);
+    SCOPED(mem_free_at)
     char *path = settings->out ? mem_copy_text(settings->out) : path_join(bare.items[0], REPORT_NAME);
     const struct target target = {
         .option = "out", .path = path, .streams = true, .force = settings->force, .forms = &html_form, .form_count = 1};
@@ -87,8 +88,5 @@ int dstrain_report(void *context, struct opt_paths bare, struct error *err)
     }
     if (result == 0 && !console)
         say(settings, &report, path, page.size);
-    mem_free(path);
-    buf_release(&page);
-    report_release(&report);
     return result;
 }

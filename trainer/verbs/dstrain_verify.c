@@ -45,21 +45,21 @@ static int survey_run(const char *run, struct verify_progress progress, struct v
 {
     SCOPED(path_list_release) struct path_list list = {0};
     SCOPED(mem_free_at) char *checkpoints = path_join(run, CHECKPOINTS_NAME);
-    int result = holds(run, LATEST_NAME) ? survey_pointers(run, report, err) : 0;
-    if (result == 0 && path_is_directory(checkpoints))
-        result = path_list(&list, checkpoints, err);
-    for (size_t i = 0; i < list.count && result == 0; i++) {
+    if (holds(run, LATEST_NAME))
+        TRY(survey_pointers(run, report, err));
+    if (path_is_directory(checkpoints))
+        TRY(path_list(&list, checkpoints, err));
+    for (size_t i = 0; i < list.count; i++) {
         char prefix[64];
         if (!state_is_step_name(list.names[i]))
             continue; /* left by a crash; the next save removes it */
-        char *directory = path_join(checkpoints, list.names[i]);
+        SCOPED(mem_free_at) char *directory = path_join(checkpoints, list.names[i]);
         snprintf(prefix, sizeof prefix, "%s/%.40s/", CHECKPOINTS_NAME, list.names[i]);
-        result = checkpoint_survey(directory, prefix, progress, report, err);
-        mem_free(directory);
+        TRY(checkpoint_survey(directory, prefix, progress, report, err));
     }
-    if (result == 0 && report->files == 0 && report->count == 0)
-        result = fail_at(err, ERR_USAGE, run, ERROR_NO_OFFSET, "has no checkpoint yet: there is nothing to verify");
-    return result;
+    if (report->files == 0 && report->count == 0)
+        return fail_at(err, ERR_USAGE, run, ERROR_NO_OFFSET, "has no checkpoint yet: there is nothing to verify");
+    return 0;
 }
 
 static int survey(const char *directory, struct verify_progress progress, struct verify_report *report,
@@ -90,24 +90,21 @@ static int refuse_options(const struct settings *settings, struct error *err)
 /* --provenance without --replay: whether the checkpoints are those whose hashes were published. */
 static int compare(const char *directory, const struct settings *settings, struct error *err)
 {
-    json_t *provenance;
+    json_auto_t *provenance = NULL;
     size_t count = 0;
     uint64_t last = 0;
     char weights[17] = "";
-    int result = proof_read(settings->provenance, &provenance, err);
-    if (result == 0 && !path_is_directory(directory))
-        result = checkpoint_refuse(directory, "no such directory", err);
-    if (result == 0)
-        result = proof_compare(provenance, settings->provenance, directory, 0, UINT64_MAX, &count, &last, weights, err);
-    const bool model = result == 0 && count == 0 && holds(directory, WEIGHTS_NAME);
+    TRY(proof_read(settings->provenance, &provenance, err));
+    if (!path_is_directory(directory))
+        return checkpoint_refuse(directory, "no such directory", err);
+    TRY(proof_compare(provenance, settings->provenance, directory, 0, UINT64_MAX, &count, &last, weights, err));
+    const bool model = count == 0 && holds(directory, WEIGHTS_NAME);
     if (model)
-        result = proof_compare_model(provenance, settings->provenance, directory, &last, weights, err);
-    else if (result == 0 && count == 0)
-        result = fail_at(err, ERR_VERIFY, directory, ERROR_NO_OFFSET,
-                         "has none of the checkpoints that %.80s names, as " CHECKPOINTS_NAME "/step-%08" PRIu64,
-                         settings->provenance, proof_last(provenance));
-    json_decref(provenance);
-    TRY(result);
+        TRY(proof_compare_model(provenance, settings->provenance, directory, &last, weights, err));
+    else if (count == 0)
+        return fail_at(err, ERR_VERIFY, directory, ERROR_NO_OFFSET,
+                       "has none of the checkpoints that %.80s names, as " CHECKPOINTS_NAME "/step-%08" PRIu64,
+                       settings->provenance, proof_last(provenance));
     if (settings->json)
         output_json(json_pack("{s:b, s:i, s:I, s:s}", "ok", 1, "checkpoints", (int)count, "step", (json_int_t)last,
                               "weights", weights),

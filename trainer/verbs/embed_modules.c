@@ -108,14 +108,14 @@ static int take_modules(const char *directory, const char *path, struct embed_mo
     json_error_t why;
     json_t *module;
     size_t i;
-    int result = file_read_all(path, CONFIG_BYTES_MAX, &text, err);
-    json_auto_t *modules = result == 0 ? json_parse(str_without_mark(buf_str(&text)), CONFIG_BYTES_MAX, &why) : NULL;
-    if (result == 0 && !json_is_array(modules))
-        result = fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "is not a list of modules: %.200s",
-                         modules ? "it is a JSON object" : why.text);
-    s->found = result == 0;
-    json_array_foreach(modules, i, module) if (result == 0) result = take_module(directory, module, s, err);
-    return result;
+    TRY(file_read_all(path, CONFIG_BYTES_MAX, &text, err));
+    json_auto_t *modules = json_parse(str_without_mark(buf_str(&text)), CONFIG_BYTES_MAX, &why);
+    if (!json_is_array(modules))
+        return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "is not a list of modules: %.200s",
+                       modules ? "it is a JSON object" : why.text);
+    s->found = true;
+    json_array_foreach(modules, i, module) TRY(take_module(directory, module, s, err));
+    return 0;
 }
 
 int embed_modules_read(const char *directory, struct embed_modules *out, struct error *err)

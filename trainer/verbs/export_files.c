@@ -135,19 +135,16 @@ static bool is_named(const json_t *config, const char *name)
 static int copy_listed(const char *from, const char *to, const struct path_list *list, const json_t *config,
                        json_t *copied, struct error *err)
 {
-    int result = 0;
-    for (size_t i = 0; i < list->count && result == 0; i++) {
+    for (size_t i = 0; i < list->count; i++) {
         const char *name = list->names[i];
-        char *source = path_join(from, name), *target = path_join(to, name);
+        SCOPED(mem_free_at) char *source = path_join(from, name), *target = path_join(to, name);
         if (path_is_file(source) && !path_exists(target) &&
             (is_usual(name) || (is_data(name) && is_named(config, name)))) {
-            result = copy(source, target, err);
+            TRY(copy(source, target, err));
             json_array_append_new(copied, json_name(name));
         }
-        mem_free(source);
-        mem_free(target);
     }
-    return result;
+    return 0;
 }
 
 int export_tokenizer(const char *from, const char *to, json_t *copied, struct error *err)
@@ -179,26 +176,22 @@ static char *authors_card(const char *directory)
 
 int export_papers(const char *from, const char *to, json_t *copied, struct error *err)
 {
-    struct path_list list;
-    struct buf said = {0};
+    SCOPED(path_list_release) struct path_list list = {0};
+    SCOPED(buf_release) struct buf said = {0};
     TRY(path_list(&list, from, err));
-    int result = 0;
-    for (size_t i = 0; i <= list.count && result == 0; i++) { /* the licences, then the card */
+    for (size_t i = 0; i <= list.count; i++) { /* the licences, then the card */
         const char *name = i < list.count ? list.names[i] : AUTHORS_NAME;
-        char *source = i < list.count ? path_join(from, name) : authors_card(from), *target = path_join(to, name);
+        SCOPED(mem_free_at) char *source = i < list.count ? path_join(from, name) : authors_card(from);
+        SCOPED(mem_free_at) char *target = path_join(to, name);
         if (path_is_file(source) && !path_exists(target) && (i == list.count || is_licence(name))) {
-            result = copy(source, target, err);
+            TRY(copy(source, target, err));
             json_array_append_new(copied, json_name(name));
             buf_addf(&said, "%s%.60s", said.size > 0 ? ", " : "", name);
         }
-        mem_free(source);
-        mem_free(target);
     }
-    if (result == 0 && said.size > 0)
+    if (said.size > 0)
         log_say("note       kept of the author's files: %s", buf_text(&said));
-    buf_release(&said);
-    path_list_release(&list);
-    return result;
+    return 0;
 }
 
 static bool is_paper(const char *name)

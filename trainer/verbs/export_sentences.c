@@ -62,22 +62,18 @@ static int write_sentences(const struct export_job *job, const char *to, json_t 
     struct model_config config;
     if (!job->sentences)
         return 0;
-    char *path = config_locate(to);
-    int result = config_read(path, &config, err);
-    mem_free(path);
-    if (result == 0)
-        result = write_json(to, MODULES_NAME, modules_json(job->normalize), err);
-    if (result == 0)
-        result = write_json(to, SENTENCE_NAME,
-                            json_pack("{s:i, s:b}", "max_seq_length",
-                                      config.positions < TOKENS_MOST ? (int)config.positions : TOKENS_MOST,
-                                      "do_lower_case", false),
-                            err);
-    if (result == 0)
-        result = write_pooling(to, config.hidden, job->pooling, err);
-    for (size_t i = 0; i < sizeof names / sizeof *names && result == 0; i++)
+    SCOPED(mem_free_at) char *path = config_locate(to);
+    TRY(config_read(path, &config, err));
+    TRY(write_json(to, MODULES_NAME, modules_json(job->normalize), err));
+    TRY(write_json(to, SENTENCE_NAME,
+                   json_pack("{s:i, s:b}", "max_seq_length",
+                             config.positions < TOKENS_MOST ? (int)config.positions : TOKENS_MOST, "do_lower_case",
+                             false),
+                   err));
+    TRY(write_pooling(to, config.hidden, job->pooling, err));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         json_array_append_new(written, json_string(names[i]));
-    return result;
+    return 0;
 }
 
 const struct export_part export_part_sentences = {is_sentences, write_sentences};

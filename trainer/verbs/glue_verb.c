@@ -86,37 +86,31 @@ static int run_all(struct settings *settings, json_t **scores, struct error *err
 {
     json_auto_t *tasks = json_object();
     double sum = 0, commonest = 0;
-    int result = tune_check_several(settings, settings->out, is_task, err);
-    for (size_t i = 0; i < GLUE_TASKS && result == 0; i++)
+    TRY(tune_check_several(settings, settings->out, is_task, err));
+    for (size_t i = 0; i < GLUE_TASKS; i++)
         if (glue_has_folder(&glue_tasks[i], settings->glue))
-            result = glue_check_folder(&glue_tasks[i], settings->glue, true, err);
-    for (size_t i = 0; i < GLUE_TASKS && result == 0; i++) {
+            TRY(glue_check_folder(&glue_tasks[i], settings->glue, true, err));
+    for (size_t i = 0; i < GLUE_TASKS; i++) {
         json_t *one = NULL;
         if (!glue_has_folder(&glue_tasks[i], settings->glue)) {
             log_say("note       %s is left out: %s holds no folder %s", glue_tasks[i].name, settings->glue,
                     glue_tasks[i].folder);
             continue;
         }
-        char *out = path_join(settings->out, glue_tasks[i].name);
-        result = tune_seeds(&tune_glue, glue_tasks[i].name, settings, out, &one, err);
-        if (result == 0) {
-            sum += task_value(&glue_tasks[i], one);
-            commonest += task_value(&glue_tasks[i], json_object_get(one, SCORES_COMMONEST));
-            json_object_set_new(tasks, glue_tasks[i].name, one);
-        }
-        mem_free(out);
+        SCOPED(mem_free_at) char *out = path_join(settings->out, glue_tasks[i].name);
+        TRY(tune_seeds(&tune_glue, glue_tasks[i].name, settings, out, &one, err));
+        sum += task_value(&glue_tasks[i], one);
+        commonest += task_value(&glue_tasks[i], json_object_get(one, SCORES_COMMONEST));
+        json_object_set_new(tasks, glue_tasks[i].name, one);
     }
     const size_t count = json_object_size(tasks);
-    if (result == 0 && count == 0)
-        result =
-            fail_at(err, ERR_USAGE, settings->glue, ERROR_NO_OFFSET, "holds no folder of GLUE: CoLA, SST-2, MRPC ...");
-    if (result == 0) {
-        if (!settings->json)
-            print_table(tasks, sum / (double)count, commonest / (double)count);
-        *scores = json_pack("{s:s, s:O, s:f}", "task", "all", "tasks", tasks, "average", sum / (double)count);
-        result = tune_write_scores(settings->out, *scores, err);
-    }
-    return result;
+    if (count == 0)
+        return fail_at(err, ERR_USAGE, settings->glue, ERROR_NO_OFFSET,
+                       "holds no folder of GLUE: CoLA, SST-2, MRPC ...");
+    if (!settings->json)
+        print_table(tasks, sum / (double)count, commonest / (double)count);
+    *scores = json_pack("{s:s, s:O, s:f}", "task", "all", "tasks", tasks, "average", sum / (double)count);
+    return tune_write_scores(settings->out, *scores, err);
 }
 
 static int check(const struct settings *settings, const char *name, struct error *err)

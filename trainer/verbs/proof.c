@@ -120,7 +120,7 @@ static json_t *checkpoint_of(const char *run, uint64_t step)
     struct checkpoint_state state;
     struct error found = {0};
     uint64_t weights = 0, moments = 0;
-    char *directory = stretch_checkpoint(run, step);
+    SCOPED(mem_free_at) char *directory = stretch_checkpoint(run, step);
     json_auto_t *tensors = json_object();
     int result = checkpoint_verify(directory, &state, NULL, &found);
     if (result == 0)
@@ -129,13 +129,11 @@ static json_t *checkpoint_of(const char *run, uint64_t step)
         result = hash_of_file(directory, MOMENTS_NAME, &moments, &found);
     if (result == 0)
         result = hash_tensors(directory, tensors, &found);
-    if (result < 0)
-        log_say("note       " PROVENANCE_NAME " is without step %" PRIu64 ": %s: %s", step, found.file, found.text);
-    mem_free(directory);
-    json_t *made = result < 0 ? NULL
-                              : json_pack("{s:I, s:o, s:o, s:O}", "step", (json_int_t)step, "weights",
-                                          hash_json(weights), "moments", hash_json(moments), "tensors", tensors);
-    return made;
+    if (result == 0)
+        return json_pack("{s:I, s:o, s:o, s:O}", "step", (json_int_t)step, "weights", hash_json(weights), "moments",
+                         hash_json(moments), "tensors", tensors);
+    log_say("note       " PROVENANCE_NAME " is without step %" PRIu64 ": %s: %s", step, found.file, found.text);
+    return NULL;
 }
 
 int proof_make(const struct about *about, json_t **provenance, struct error *err)

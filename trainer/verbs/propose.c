@@ -63,15 +63,11 @@ static int try_model(struct proposal *proposal, const struct settings *settings,
     SCOPED(origin_release) struct origin origin = {0};
     struct choice_model *model = &proposal->models[proposal->count];
     with.model = name;
-    int result = setup_open(&setup, &with, &origin, err);
-    if (result == 0)
-        result = engine_choose(&engine, &with, &setup.recipe, &setup.task, err);
-    if (result == 0)
-        result = engine_divide(&engine, 0, with.processes > 0 ? (uint32_t)with.processes : 1, err);
-    if (result == 0)
-        result = engine_open(&engine, engine_precision(&engine, NULL), NULL, err);
-    if (result == 0)
-        result = measure(&setup, &engine, model, &proposal->estimates[proposal->count], err);
+    TRY(setup_open(&setup, &with, &origin, err));
+    TRY(engine_choose(&engine, &with, &setup.recipe, &setup.task, err));
+    TRY(engine_divide(&engine, 0, with.processes > 0 ? (uint32_t)with.processes : 1, err));
+    TRY(engine_open(&engine, engine_precision(&engine, NULL), NULL, err));
+    const int result = measure(&setup, &engine, model, &proposal->estimates[proposal->count], err);
     if (result > 0) {
         model->name = name;
         proposal->limits = limits_of(&setup);

@@ -166,21 +166,18 @@ int tune_seeds(const struct tune_kind *kind, const char *task, struct settings *
     if (settings->seeds == 1)
         return run_one(kind, task, settings, settings->seed, out, scores, err);
     json_auto_t *runs = json_array(), *seeds = json_array();
-    int result = tune_check_several(settings, out, is_seed, err);
-    for (uint64_t k = 0; k < settings->seeds && result == 0; k++) {
+    TRY(tune_check_several(settings, out, is_seed, err));
+    for (uint64_t k = 0; k < settings->seeds; k++) {
         char name[32];
         json_t *one = NULL;
         snprintf(name, sizeof name, "seed-%" PRIu64, settings->seed + k);
-        char *path = path_join(out, name);
-        result = run_one(kind, task, settings, settings->seed + k, path, &one, err);
+        SCOPED(mem_free_at) char *path = path_join(out, name);
+        TRY(run_one(kind, task, settings, settings->seed + k, path, &one, err));
         json_array_append_new(seeds, json_integer((json_int_t)(settings->seed + k)));
         if (one)
             json_array_append_new(runs, one);
-        mem_free(path);
     }
-    if (result == 0)
-        result = write_spread(task, out, kind, runs, seeds, scores, err);
-    return result;
+    return write_spread(task, out, kind, runs, seeds, scores, err);
 }
 
 void tune_say_next_seed(const char *out, const json_t *scores)
