@@ -3,9 +3,17 @@
 #include "tokenizer/added.h"
 
 #include "base/mem.h"
+#include "tokenizer/ascii.h"
 #include "tokenizer/bpe_words.h"
 
 #include <stdlib.h>
+
+/* How some tokens begin. */
+struct start {
+    char first, second;
+    bool any; /* with any second byte */
+};
+#define STARTS_MAX 4u
 
 struct added_search {
     struct added_token *tokens; /* [count], sorted by content */
@@ -13,6 +21,8 @@ struct added_search {
     const uint8_t *facts;
     char *text;                  /* of their contents */
     uint64_t begins[65536 / 64]; /* whether a token may begin with these two bytes */
+    struct start starts[STARTS_MAX];
+    unsigned start_count; /* 0: there are more */
 };
 
 static int compare_tokens(const void *a, const void *b)
@@ -25,6 +35,51 @@ static int compare_tokens(const void *a, const void *b)
 static unsigned two_bytes(const char *at)
 {
     return (unsigned)(unsigned char)at[0] << 8 | (unsigned char)at[1];
+}
+
+/* The few starts of all tokens, so that many places can be passed over at once. */
+static void note_starts(struct added_search *search)
+{
+    for (size_t i = 0; i < search->count; i++) {
+        const struct str content = search->tokens[i].content;
+        const struct start start = {content.data[0], content.size > 1 ? content.data[1] : 0, content.size == 1};
+        unsigned at = 0;
+        while (at < search->start_count && search->starts[at].first != start.first)
+            at++;
+        if (at == STARTS_MAX) {
+            search->start_count = 0;
+            return;
+        }
+        if (at == search->start_count)
+            search->starts[search->start_count++] = start;
+        else
+            search->starts[at].any |= start.any || search->starts[at].second != start.second;
+    }
+}
+
+/* The next place from `at` on where a token may begin, or one that is near the end. */
+static const char *pass_over(const struct added_search *search, const char *at, const char *end)
+{
+#ifdef __SSE2__
+    for (; search->start_count > 0 && end - at > 16; at += 16) {
+        const __m128i first = _mm_loadu_si128((const __m128i *)(const void *)at);
+        const __m128i second = _mm_loadu_si128((const __m128i *)(const void *)(at + 1));
+        __m128i found = _mm_setzero_si128();
+        for (unsigned i = 0; i < search->start_count; i++) {
+            const struct start *const start = &search->starts[i];
+            const __m128i same = _mm_cmpeq_epi8(second, _mm_set1_epi8(start->second));
+            found = _mm_or_si128(found, _mm_and_si128(_mm_cmpeq_epi8(first, _mm_set1_epi8(start->first)),
+                                                      _mm_or_si128(same, _mm_set1_epi8(start->any ? -1 : 0))));
+        }
+        const unsigned places = (unsigned)_mm_movemask_epi8(found);
+        if (places)
+            return at + __builtin_ctz(places);
+    }
+#else
+    (void)search;
+    (void)end;
+#endif
+    return at;
 }
 
 /* Notes the first two bytes of a token. */
@@ -68,6 +123,7 @@ struct added_search *added_search_open(const struct added_tokens *tokens, bool n
         return NULL;
     }
     qsort(search->tokens, search->count, sizeof *search->tokens, compare_tokens);
+    note_starts(search);
     return search;
 }
 
@@ -115,6 +171,9 @@ static const struct added_token *find(const struct added_search *search, const c
                                       const char **found)
 {
     for (; at + 1 < end; at++) {
+        at = pass_over(search, at, end);
+        if (at + 1 == end)
+            break;
         const unsigned two = two_bytes(at);
         if (search->begins[two / 64] >> two % 64 & 1) {
             const struct added_token *token = longest(search, at, end);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/str.h"
+#include "tokenizer/ascii.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,4 +60,40 @@ static inline uint32_t split_decode(const char *at, unsigned *size)
     }
     *size = 4;
     return (byte[0] & 0x07u) << 18 | (byte[1] & 0x3Fu) << 12 | (byte[2] & 0x3Fu) << 6 | (byte[3] & 0x3Fu);
+}
+
+/* Classes of ASCII_BLOCK bytes; bit i stands for byte i. */
+struct split_ascii {
+    uint64_t letters, numbers, spaces;
+    uint64_t blanks, quotes; /* of the spaces, of the signs */
+    uint64_t rest;           /* NUL and all above 0x7F */
+};
+
+static inline struct split_ascii split_look(const char *block)
+{
+    struct split_ascii sets = {0};
+#ifdef __SSE2__
+    for (unsigned i = 0; i < ASCII_BLOCK; i += 16) {
+        const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(block + i));
+        const __m128i blanks = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(' '));
+        sets.letters |= ascii_bits(ascii_between(_mm_or_si128(bytes, _mm_set1_epi8(0x20)), 26, 'z')) << i;
+        sets.numbers |= ascii_bits(ascii_between(bytes, 10, '9')) << i;
+        sets.spaces |= ascii_bits(_mm_or_si128(blanks, ascii_between(bytes, 5, '\r'))) << i;
+        sets.blanks |= ascii_bits(blanks) << i;
+        sets.quotes |= ascii_bits(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\''))) << i;
+        sets.rest |= ascii_bits(_mm_or_si128(bytes, _mm_cmpeq_epi8(bytes, _mm_setzero_si128()))) << i;
+    }
+#else
+    for (unsigned i = 0; i < ASCII_BLOCK; i++) {
+        const char byte = block[i], small = (char)(byte | 0x20);
+        const uint64_t bit = (uint64_t)1 << i;
+        sets.letters |= small >= 'a' && small <= 'z' ? bit : 0;
+        sets.numbers |= byte >= '0' && byte <= '9' ? bit : 0;
+        sets.spaces |= byte == ' ' || (byte >= '\t' && byte <= '\r') ? bit : 0;
+        sets.blanks |= byte == ' ' ? bit : 0;
+        sets.quotes |= byte == '\'' ? bit : 0;
+        sets.rest |= byte == 0 || (byte & 0x80) ? bit : 0;
+    }
+#endif
+    return sets;
 }

@@ -127,6 +127,33 @@ static __attribute__((noinline)) void cut_word(void *context, const struct found
     bpe_word(state->cutter->bpe, &state->scratch, found->run, out);
 }
 
+/* Records the words of GPT-2's pattern in the first block of a text that has more than a block, and returns where the
+ * next one begins, which is `at` itself where the block says too little. Only ASCII is known here, and an apostrophe
+ * that may begin an ending is left to split_word. A blank before a letter, a number or a sign belongs to its word. */
+static inline const char *find_ascii(union memory *memory, const char *at, struct found **found)
+{
+    const struct split_ascii sets = split_look(at);
+    const unsigned used = sets.rest ? (unsigned)__builtin_ctzll(sets.rest) : ASCII_BLOCK;
+    if (used < 2)
+        return at;
+    const uint64_t known = ~(uint64_t)0 >> (ASCII_BLOCK - used);
+    const uint64_t spaces = sets.spaces & known, signs = ~(sets.letters | sets.numbers | spaces) & known;
+    const uint64_t last = spaces & ~(spaces >> 1) & known >> 1; /* white space before something else */
+    uint64_t starts = (sets.letters & ~(sets.letters << 1)) | (sets.numbers & ~(sets.numbers << 1)) |
+                      (signs & ~(signs << 1)) | (spaces & ~(spaces << 1)) | last;
+    starts = ((starts & ~((last & sets.blanks) << 1)) | 1) & known;
+    const uint64_t quotes = starts & sets.quotes;
+    if (quotes)
+        starts &= quotes ^ (quotes - 1);
+    unsigned from = 0;
+    for (starts &= starts - 1; starts; starts &= starts - 1) {
+        const unsigned to = (unsigned)__builtin_ctzll(starts);
+        find_run(memory, 0, (*found)++, 0, (struct str){at + from, to - from}, at + from);
+        from = to;
+    }
+    return at + from;
+}
+
 /* Text to words, and those to ids. */
 struct task {
     struct cutter_state *state;
@@ -225,7 +252,15 @@ static void cut_stretch(const struct task *task, struct str text)
     }
     const char *const end = text.data + text.size;
     struct found *found = state->recall.found;
+    const bool blocks = !task->word && !task->places && !cutter->rules.pattern->cl100k;
     for (const char *at = text.data, *stop; at < end; at = stop) {
+        if (blocks && end - at >= (ptrdiff_t)(ASCII_BLOCK + MEMORY_BYTES)) {
+            at = find_ascii(state->recall.memory, at, &found);
+            if (found > state->recall.found + FOUND_MAX - ASCII_BLOCK) {
+                recall(&state->recall, found, task->ids, cut_word, state);
+                found = state->recall.found;
+            }
+        }
         stop = split_word(cutter->rules.pattern, cutter->facts, at, end);
         if (task->word) {
             task->word(task->context, str_range(at, stop));
