@@ -1,4 +1,3 @@
-/* Chooses a vector level from what the processor reports and the environment. */
 #include "base/cpu.h"
 
 #include <stdatomic.h>

@@ -1,4 +1,3 @@
-/* Faults that tests request: see faults.h. Compiled only with DS_FAULTS. */
 #include "base/faults.h"
 
 #include "base/error.h"

@@ -1,4 +1,3 @@
-/* XXH3-64 of bytes, from libxxhash, and its sixteen hexadecimal digits. */
 #include "base/hash.h"
 
 #include "base/error.h"

@@ -1,4 +1,3 @@
-/* Makes keys of one length from random bits, a text or a file. */
 #include "base/job_key.h"
 
 #include "base/file.h"

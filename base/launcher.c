@@ -1,5 +1,3 @@
-/* Finds rank, size and rendezvous of this process from the command line's options and the environment, or what is
- * wrong with them. */
 #include "base/launcher.h"
 
 #include <ctype.h>

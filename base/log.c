@@ -1,4 +1,3 @@
-/* Writes lines for people to stderr: whole lines only, from any thread. A visible progress line is cleared first. */
 #include "base/log.h"
 
 #include "base/mem.h"

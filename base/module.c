@@ -1,4 +1,3 @@
-/* Loads a module by name and checks that it belongs to this program. */
 #include "base/module.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,3 @@
-/* Makes facts and commands that contain names from outside safe to show, and to paste into a shell. */
 #include "base/output.h"
 
 #include "base/log.h"

@@ -1,4 +1,3 @@
-/* Shows the progress that the caller reports, a line now and then, and keeps the flag that requests a stop. */
 #include "base/progress.h"
 
 #include "base/faults.h"

@@ -1,4 +1,3 @@
-/* Random bits by name: 32 bits for each draw, from Philox. */
 #include "base/random.h"
 
 #include "base/cpu.h"

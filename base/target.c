@@ -1,4 +1,3 @@
-/* Finds, before the work begins, where writing would fail or destroy something. */
 #include "base/target.h"
 
 #include "base/file.h"

@@ -2,6 +2,8 @@
  * settings (dsdata_settings.h). */
 #include "pipeline/dsdata_options.h"
 
+#include "base/output.h"
+
 #include "pipeline/build/dataset_recipe.h"
 #include "pipeline/input/probe.h"
 #include "pipeline/parts/dsdata_settings.h"
@@ -428,4 +430,22 @@ struct opt_program dsdata_program(void)
         .environment = environment,
         .see_also = "dstrain(1), bzip2(1), mpirun(1)",
     };
+}
+
+char *changed_command(const struct dsdata_settings *settings, const struct option_change *changes, size_t count,
+                      bool fresh)
+{
+    const char *verb = settings->result->verb->name;
+    struct buf leave = {0};
+    buf_add_text(&leave, " fresh ");
+    for (size_t i = 0; i < count; i++)
+        buf_addf(&leave, "%s ", changes[i].name);
+    struct buf command = settings_command(settings, verb, buf_text(&leave));
+    for (size_t i = 0; i < count; i++)
+        command_option(&command, changes[i].name, changes[i].value);
+    if ((fresh || settings->fresh) && strcmp(verb, "build") == 0)
+        command_option(&command, "fresh", NULL);
+    buf_release(&leave);
+    buf_text(&command);
+    return command.data;
 }

@@ -5,7 +5,7 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "base/random.h"
-#include "pipeline/parts/changed_command.h"
+#include "pipeline/parts/dsdata_settings.h"
 
 #include <math.h>
 #include <stdio.h>

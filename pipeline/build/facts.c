@@ -1,4 +1,3 @@
-/* The facts that show, verify and build print, from a manifest and build.json. */
 #include "pipeline/build/facts.h"
 
 #include "base/file.h"

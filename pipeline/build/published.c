@@ -1,4 +1,3 @@
-/* Opens the vocabulary of --vocab and reconciles typed options with its files. */
 #include "pipeline/build/published.h"
 
 #include "base/file.h"

@@ -1,4 +1,3 @@
-/* Decodes the units that begin at a place in a file, ahead of their use. */
 #include "pipeline/dump/ahead.h"
 
 #include "base/mem.h"

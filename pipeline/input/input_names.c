@@ -1,4 +1,3 @@
-/* Turns the inputs on the command line into the files that they mean, in the order in which they are read. */
 #include "pipeline/input/input_names.h"
 
 #include "base/file.h"

@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "pipeline/parts/changed_command.h"
+#include "pipeline/parts/dsdata_settings.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,3 @@
-/* Examines the raw head of an input: repairs its text and finds its properties. */
 #include "pipeline/input/probe.h"
 
 #include "base/mem.h"

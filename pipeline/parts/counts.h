@@ -4,7 +4,6 @@
 
 #include "base/opts.h"
 #include "pipeline/parts/page_parts.h"
-#include "pipeline/parts/fates.h"
 #include "shards/format.h"
 
 /* A set is one sequence length and split; sets are numbered 2 * (index of the length) + split. After them is the set of

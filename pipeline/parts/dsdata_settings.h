@@ -147,3 +147,12 @@ int dsdata_verify(void *settings, struct opt_paths bare, struct error *err);
 int dsdata_demo(void *settings, struct opt_paths bare, struct error *err);
 int dsdata_doctor(void *settings, struct opt_paths bare, struct error *err);
 int dsdata_report(void *settings, struct opt_paths bare, struct error *err);
+
+/* The command of the user with some options changed, for hints and warnings. */
+struct option_change {
+    const char *name, *value; /* NULL: a flag */
+};
+/* This command with other options, [count], in place of those that were typed; `fresh`: and with --fresh where a build
+ * would continue what it has begun. Freed with mem_free. */
+char *changed_command(const struct dsdata_settings *settings, const struct option_change *changes, size_t count,
+                      bool fresh);

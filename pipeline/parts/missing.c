@@ -1,4 +1,3 @@
-/* Merges the tallies of pages, and stores them in the journal. */
 #include "pipeline/parts/missing.h"
 
 #include "base/progress.h"

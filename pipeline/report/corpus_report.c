@@ -1,4 +1,3 @@
-/* Makes the page of a dataset: gathers the facts first, then each section adds its part. */
 #include "pipeline/report/corpus_report.h"
 
 #include "base/file.h"
@@ -10,7 +9,7 @@
 
 #include <assert.h>
 
-const char corpus_report_style[] =
+static const char corpus_report_style[] =
     /* The funnel: a step is a line, a bar and what was left behind on the way. */
     ".funnel{list-style:none;margin:1rem 0 0;padding:0}"
     ".funnel>li{padding:0 0 1.1rem 1.1rem;border-left:2px solid var(--line);position:relative}"

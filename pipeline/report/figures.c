@@ -1,5 +1,3 @@
-#include "pipeline/report/figures.h"
-
 #include "base/mem.h"
 #include "base/progress.h"
 #include "pipeline/report/corpus_sections.h"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/str.h"
-#include "pipeline/parts/fates.h"
 #include "pipeline/parts/page_parts.h"
 #include "pipeline/text/markup/spans.h"
 #include "pipeline/text/paragraphs.h" /* enum keep */

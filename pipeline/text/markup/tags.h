@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/str.h"
-#include "pipeline/parts/fates.h"
+#include "pipeline/parts/page_parts.h"
 
 #include <stdbool.h>
 

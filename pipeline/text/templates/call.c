@@ -1,4 +1,3 @@
-/* Reading a call, and showing its parts. */
 #include "pipeline/text/templates/call.h"
 
 #include "base/mem.h"

@@ -123,7 +123,5 @@ bool name_says_note(struct str name);    /* a folded name: note, source, box or 
 bool render_lang_of(struct call *call, struct str code);
 /* The name of a country in the language of a wiki; NULL where there is none. */
 const char *country_of(struct str alpha3, struct str language);
-/* Shows what stands before a word of that language on the page's wiki, "англ. ", if anything does. */
-void show_language_label(struct call *call, struct str code);
 /* True if a country has that name in a language other than English. */
 bool is_country(struct str name, struct str language);
