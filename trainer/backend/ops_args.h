@@ -39,8 +39,6 @@ struct attention_shape {
     struct dropout dropout; /* of the probabilities; column is the key's position, position the query's */
 };
 
-/* ---- memory ---- */
-
 /* memory = 0. */
 struct clear_args {
     void *memory;
@@ -53,8 +51,6 @@ struct convert_args {
     const void *x; /* [count] real */
     size_t count;
 };
-
-/* ---- embedding ---- */
 
 /* y [row] = word [id] + position [place] + type [segment], for each token. */
 struct embed_args {
@@ -140,8 +136,6 @@ struct linear_backward_weight_args {
     void *scratch;
 };
 
-/* ---- LayerNorm ---- */
-
 /* z = dropout(x) + residual; y = (z - mean) / sqrt(variance + epsilon) * gain + bias, over each row (biased variance).
  * z may be x. */
 struct norm_args {
@@ -175,8 +169,6 @@ struct norm_backward_args {
     void *scratch;
 };
 
-/* ---- attention ---- */
-
 /* context = dropout(softmax(Q K^T / sqrt(head_size))) V per sequence and head, for R query rows. A query attends to all
  * keys of its sequence that are in its window, even if not all rows of the sequence are queries. */
 struct attention_args {
@@ -203,8 +195,6 @@ struct attention_backward_args {
     const struct attention_shape *shape;
     void *scratch;
 };
-
-/* ---- rows ---- */
 
 /* y [row] = x [index[row]]. */
 struct gather_args {

@@ -68,8 +68,6 @@ int endpoint_parse(struct endpoint *endpoint, const char *text, struct error *er
     return 0;
 }
 
-/* --------------------------------------------------------------------------------------------------- rank 0 */
-
 static void describe_at(const struct sockaddr *address, uint16_t port, bool loopback, struct buf *text, size_t *count)
 {
     char name[ADDRESS_TEXT];
@@ -147,8 +145,6 @@ void endpoint_withdraw(const struct endpoint *endpoint, struct str text)
     if (file_read_all(endpoint->path, ENDPOINT_FILE_BYTES, &now, &ignored) == 0 && str_equal(buf_str(&now), text))
         (void)path_remove(endpoint->path, &ignored);
 }
-
-/* ------------------------------------------------------------------------------------------------- the others */
 
 static void add_all(struct addresses *addresses, const char *host, const char *port, int flags, int *reason)
 {
@@ -252,8 +248,6 @@ int endpoint_connect(const struct addresses *addresses, size_t i, double seconds
     errno = wrong;
     return -1;
 }
-
-/* ---------------------------------------------------------------------------------------------------- sockets */
 
 bool address_is_loopback(const struct sockaddr *address)
 {

@@ -9,8 +9,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-/* ---------------------------------------------------------------------------------------------- open and close */
-
 int leader_open(struct rendezvous *rendezvous, struct error *err)
 {
     const struct rendezvous_options *options = &rendezvous->options;
@@ -65,8 +63,6 @@ void leader_close(struct rendezvous *rendezvous)
     buf_release(&leader->description);
     mem_free(leader);
 }
-
-/* -------------------------------------------------------------------------------------------- what ranks ask for */
 
 void leader_put_all(struct rendezvous *rendezvous, uint32_t kind, const void *bytes, size_t size)
 {
@@ -280,8 +276,6 @@ static void seat_read(struct rendezvous *rendezvous, uint32_t rank)
     if (line->fd >= 0 && (filled < 0 || taken < 0))
         seat_broken(rendezvous, rank);
 }
-
-/* ----------------------------------------------------------------------------------------------------- the thread */
 
 static void send_all(struct rendezvous *rendezvous)
 {

@@ -71,8 +71,6 @@ struct mesh {
     struct pollfd *fds; /* [1 + PENDING_MAX + size] */
 };
 
-/* ----------------------------------------------------------------------------------------------------- addresses */
-
 static const char *name_of(const struct sockaddr *address, socklen_t size, char out[NAME_BYTES])
 {
     char host[ADDRESS_TEXT], port[8];
@@ -151,8 +149,6 @@ static int exchange_places(struct mesh *mesh, struct error *err)
     return 0;
 }
 
-/* -------------------------------------------------------------------------------------------------------- proofs */
-
 /* The proof that the process of rank `high` sends to that of rank `low`, or gets from it. */
 static void prove(const struct mesh *mesh, const char *direction, uint32_t high, uint32_t low,
                   unsigned char proof[PROOF_BYTES])
@@ -198,8 +194,6 @@ static void take(struct mesh *mesh, uint32_t rank, int fd)
         close(mesh->sockets[rank]);
     mesh->sockets[rank] = fd;
 }
-
-/* -------------------------------------------------------------------------------------------------------- pending */
 
 static void send_away(struct mesh *mesh, uint32_t i)
 {
@@ -254,8 +248,6 @@ static void serve_pending(struct mesh *mesh, double now)
             send_away(mesh, i);
     }
 }
-
-/* --------------------------------------------------------------------------------------------------------- dials */
 
 static void dial_fails(struct dial *dial, double now, const char *why)
 {
@@ -316,8 +308,6 @@ static void serve_dials(struct mesh *mesh, double now)
             dial_hear(mesh, dial, i, now);
     }
 }
-
-/* ------------------------------------------------------------------------------------------------------ together */
 
 static void sleep_until_ready(struct mesh *mesh)
 {

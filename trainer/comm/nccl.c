@@ -63,8 +63,6 @@ static int fail_nccl(const struct processes *all, ncclResult_t code, struct erro
             return fail(err, ERR_RESOURCE, "CUDA: %s, in %s", cudaGetErrorString(code_), #call);                       \
     } while (0)
 
-/* ---------------------------------------------------------------------------------------------------- waiting */
-
 /* Sleeps between two polls: for a 32nd of the time waited so far, which bounds the delay. */
 static void pause_between_polls(double waited)
 {
@@ -133,8 +131,6 @@ static int complete(struct processes *all, cudaEvent_t ready, ncclResult_t code,
     give_up(all);
     return -1;
 }
-
-/* ---------------------------------------------------------------------------------------------- open and close */
 
 static int version(void)
 {
@@ -237,8 +233,6 @@ static void nccl_abort(void *opened)
 {
     ((struct processes *)opened)->aborted = true;
 }
-
-/* -------------------------------------------------------------------------------------------------- operations */
 
 static int given_up(const struct processes *all, struct error *err)
 {

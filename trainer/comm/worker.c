@@ -19,8 +19,6 @@
 #define RETRY_NS        100000000
 #define RETRY_NS_MAX    1000000000
 
-/* --------------------------------------------------------------------------------------------------- finding rank 0 */
-
 /* An ABORT from rank 0, which has proven the key. */
 static int read_abort(struct rendezvous *rendezvous, struct str bytes)
 {
@@ -229,8 +227,6 @@ int worker_open(struct rendezvous *rendezvous, struct error *err)
         pause = pause * 3 / 2 < RETRY_NS_MAX ? pause * 3 / 2 : RETRY_NS_MAX;
     }
 }
-
-/* ----------------------------------------------------------------------------------------------------- the thread */
 
 static void begin(struct rendezvous *rendezvous, struct str bytes)
 {

@@ -258,8 +258,6 @@ template <typename storage> static void forward(cudaStream_t stream, attention_o
     launch(a.reach == SEES_ALL ? all : windowed, sequences * a.heads * a.pieces, THREADS, FORWARD_BYTES, stream, a);
 }
 
-/* ---- for all types ---- */
-
 static attention_operands operands_of(const batch *batch, const struct batch *queries, const attention_shape *shape)
 {
     attention_operands a = {};

@@ -241,8 +241,6 @@ static __global__ void __launch_bounds__(BACKWARD_WARPS *WARP, numbers <= 32 ? 3
     add_warps<width, packs>(part + a.hidden, dbias, room, a.hidden);
 }
 
-/* ---- rows of any length: what was just written is read again ---- */
-
 template <typename storage>
 static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_plain_kernel(const norm_operands<storage> a)
 {
@@ -313,8 +311,6 @@ static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_rows_kernel(c
         dz_pack(a, load_pack<storage, 1>(dy + column), load_pack<storage, 1>(z + column), row, name, column, mean,
                 scale, sum, product);
 }
-
-/* ---- the ops ---- */
 
 template <typename storage> static void norm_of(cudaStream_t stream, const struct norm_args &args)
 {

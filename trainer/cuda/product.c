@@ -81,8 +81,6 @@ void products_close(struct products *products)
     mem_free(products);
 }
 
-/* ---- what a plan is made of ---- */
-
 static cudaDataType_t storage_type(enum precision precision)
 {
     return precision == PRECISION_FP32 ? CUDA_R_32F : precision == PRECISION_BF16 ? CUDA_R_16BF : CUDA_R_16F;
@@ -165,8 +163,6 @@ static void describe(struct plan *plan, enum precision precision, const struct p
     }
 }
 
-/* ---- which algorithm ---- */
-
 /* Only algorithms that add in float and in a fixed order: partial results are not rounded to storage, nor added in
  * place. */
 static int offers_of(struct products *products, struct plan *plan, cublasLtMatmulHeuristicResult_t *results, int most)
@@ -247,8 +243,6 @@ static void decide(struct products *products, struct plan *plan)
     }
 }
 
-/* ---- plans ---- */
-
 static int32_t alignment(const void *one, const void *other)
 {
     const uintptr_t bits = (uintptr_t)one | (uintptr_t)other | 256;
@@ -294,8 +288,6 @@ static struct plan *plan_of(struct products *products, const struct product_key 
     *bucket = plan;
     return plan;
 }
-
-/* ---- choosing by time (tune.c) ---- */
 
 void products_choose(struct products *products, const struct product_choice *choices, size_t count)
 {
@@ -344,8 +336,6 @@ int product_offers(struct products *products, const struct product_choice *produ
     plan_release(plan);
     return count;
 }
-
-/* ---- running ---- */
 
 bool product_run(struct products *products, cudaStream_t stream, enum product_kind kind, enum product_finish finish,
                  int beta, struct rows rows, int32_t out, int32_t in, const struct product_operands *operands)

@@ -24,8 +24,6 @@ static void head_of(char *out, size_t size)
     snprintf(out, size, "dstrain products 1, cuBLASLt %zu, %.100s\n", cublasLtGetVersion(), card.name);
 }
 
-/* ---- reading ---- */
-
 static bool parse(const char *line, struct product_choice *choice)
 {
     int32_t *const numbers[] = {&choice->kind, &choice->finish, &choice->precision,
@@ -81,8 +79,6 @@ int tune_read(const char *path, struct product_choice **choices, size_t *count, 
     buf_release(&text);
     return result;
 }
-
-/* ---- timing ---- */
 
 #define NUMBERS_DRAWN ((size_t)1 << 20)
 #define EPILOGUES     17 /* fused products of a model; each is timed fused and not fused */
@@ -208,8 +204,6 @@ static void choose_all(struct tuning *t, const struct layer *layers, size_t coun
     }
 }
 
-/* ---- memory ---- */
-
 static void draw_numbers(struct tuning *t)
 {
     struct device *device = t->device;
@@ -279,8 +273,6 @@ static void drop_memory(struct tuning *t)
     CHECK(cudaEventDestroy(t->from));
     CHECK(cudaEventDestroy(t->to));
 }
-
-/* ---- the table ---- */
 
 static void add_table(const struct tuning *t, struct buf *table)
 {

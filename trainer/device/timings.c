@@ -30,8 +30,6 @@ struct timings {
     size_t count;
 };
 
-/* ---- the work of a call ---- */
-
 static const struct ops *inner_of(struct device *device)
 {
     return ((struct timings *)device)->inner;
@@ -325,8 +323,6 @@ static struct work fixed_take_work(const struct timings *timings, const struct f
     return (struct work){.bytes = real_bytes(timings, count) + 2 * count * sizeof(int64_t)};
 }
 
-/* ---- timed ops ---- */
-
 static void end(struct device *device, enum op op, struct work work)
 {
     struct timings *timings = (struct timings *)device;
@@ -481,8 +477,6 @@ void timings_clear(struct ops *timed)
 {
     ((struct timings *)timed)->count = 0;
 }
-
-/* ---- the table ---- */
 
 static int by_time(const void *a, const void *b)
 {

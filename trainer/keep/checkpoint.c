@@ -14,8 +14,6 @@
 #define TEMPORARY ".tmp"
 #define NAME_SIZE 64 /* bytes of a checkpoint's name */
 
-/* ---- directories ---- */
-
 static int remove_files(const char *directory, struct error *err)
 {
     SCOPED(path_list_release) struct path_list files = {0};
@@ -123,8 +121,6 @@ int checkpoint_keep(const char *run, uint64_t step, uint64_t keep_last, uint64_t
     }
     return result;
 }
-
-/* ---- writing ---- */
 
 static int write_text(const char *directory, const char *name, struct str text, json_t *hashes, struct error *err)
 {
@@ -290,8 +286,6 @@ uint64_t checkpoint_bytes(const struct params *params)
 {
     return (uint64_t)params->total * sizeof(float) * 3 + (8u << 20); /* weights and two moments; tokenizer's files */
 }
-
-/* ---- comparing ---- */
 
 /* Bit by bit: numbers that are equal may have other bits, as those of zero. */
 static int compare_tensor(const struct safetensors *file, const char *path, const struct tensor *ours,

@@ -92,8 +92,6 @@ static void list_unused(struct names_report *report, const struct params *params
     list_add(&report->body, layers);
 }
 
-/* ---- which tensor of the file is which of the table ---- */
-
 /* The rows of a tensor of the file that fill one of the table. */
 struct filling {
     const struct tensor *from; /* NULL: the file lacks it */
@@ -258,8 +256,6 @@ static int check_own_decoder(const struct reader *r, struct error *err)
             "has no tensor " DECODER_WEIGHT ", and tie_word_embeddings in config.json is false");
     return hint(err, "if the model decodes with its word embeddings, tie_word_embeddings is true");
 }
-
-/* ---- reading ---- */
 
 static bool grows(const struct reader *r, const struct param *param)
 {

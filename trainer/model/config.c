@@ -182,8 +182,6 @@ static int take_padding(const char *path, const json_t *json, const struct layou
     return 0;
 }
 
-/* ---- heads ---- */
-
 /* Whether a class is a head's in any layout. */
 static bool is_class(const char *name, const struct head *head)
 {

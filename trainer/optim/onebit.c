@@ -5,8 +5,6 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 
-/* ---- the layout ---- */
-
 static size_t up(size_t n, size_t multiple)
 {
     return (n + multiple - 1) / multiple * multiple;
@@ -86,8 +84,6 @@ void onebit_layout_release(struct onebit_layout *l)
     mem_free(l->first);
     *l = (struct onebit_layout){0};
 }
-
-/* ---- passes ---- */
 
 struct pass {
     const struct onebit_layout *layout;
@@ -236,8 +232,6 @@ void onebit_compress(const struct onebit_layout *l, const struct onebit_update *
     mem_free(pass.counted);
 }
 
-/* ---- the server of a part ---- */
-
 /* Computes a of a unit. */
 static void average_block(const void *args, size_t task, int thread)
 {
@@ -322,8 +316,6 @@ void onebit_serve(const struct onebit_layout *l, const struct onebit_update *upd
     parallel(units, quantise_block, &pass);
     parallel(l->table->chunk_count, mask_block, &pass);
 }
-
-/* ---- all processes ---- */
 
 /* The quantised values of elements [first, end) of chunk k; out has room for AT_ONCE. */
 static void decode(float out[AT_ONCE], const struct pass *pass, size_t k, size_t first, size_t end)

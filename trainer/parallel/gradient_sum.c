@@ -100,8 +100,6 @@ void gradient_sum_close(struct gradient_sum *sum)
     mem_free(sum);
 }
 
-/* ---- a step ---- */
-
 static void add_range(struct gradient_sum *sum, size_t from, size_t to)
 {
     assert(from < to && to <= sum->options.params->size);
@@ -264,8 +262,6 @@ static void final(void *context, size_t from, size_t to)
     }
 }
 
-/* ---- rows of words that are final early ---- */
-
 static void exchange_words(struct gradient_sum *sum, const struct batch *batch)
 {
     const struct comm_work work = word_rows_tell(sum->words, batch);
@@ -308,8 +304,6 @@ void gradient_sum_pass(struct gradient_sum *sum)
     if (sum->options.same_bits && sum->started == 0)
         add_fixed(sum, 0, sum->options.params->size);
 }
-
-/* ---- the end of a step ---- */
 
 static void time_bucket(struct gradient_sum *sum, size_t i)
 {

@@ -146,8 +146,6 @@ static int run_staged(struct onebit *o, struct comm_work work, struct error *err
     return 0;
 }
 
-/* ---- an update ---- */
-
 static struct comm_work bits_out(const struct onebit *o)
 {
     return (struct comm_work){.operation = COMM_ALL_TO_ALL,
@@ -254,8 +252,6 @@ int onebit_update(struct onebit *o, const struct optimizer *optimizer, const str
     CALL(ops, decompress, pass, o->bits, o->sigmas);
     return 0;
 }
-
-/* ---- errors, at rank 0 ---- */
 
 /* Sends `count` floats from rank `from` to rank `to`, one of which is rank 0. */
 static int move(struct onebit *o, uint32_t from, uint32_t to, const float *in, float *out, size_t count,

@@ -20,8 +20,6 @@
 #define LATER_NS       (200L * 1000 * 1000) /* by which a process leaves later whose error another one reports */
 #define DETECT_SECONDS 5.0                  /* in which the rendezvous notices that a process died */
 
-/* ---- the rendezvous as store of gloo and NCCL ---- */
-
 static int store_set(void *context, const char *name, const void *bytes, size_t size, struct error *err)
 {
     return rendezvous_set(context, name, (struct str){bytes, size}, err);
@@ -40,8 +38,6 @@ static int store_check(void *context, struct error *err)
 {
     return rendezvous_has_failed(context) ? rendezvous_failed(context, err) : 0;
 }
-
-/* ---- opening ---- */
 
 /* Called by the rendezvous, which notices a failure first: makes operations under way fail with the same error. */
 static void abort_comm(void *context, const struct error *why)
@@ -262,8 +258,6 @@ bool process_group_leave(struct process_group *processes, int result, struct err
     return mute;
 }
 
-/* ---- while a training is opened ---- */
-
 int process_group_fail(struct process_group *processes, struct error *err)
 {
     if (!processes->rendezvous)
@@ -388,8 +382,6 @@ int process_group_check_same(struct process_group *processes, uint64_t hash, con
                       most);
     return result;
 }
-
-/* ---- between steps ---- */
 
 /* One sum carries both: only rank 0 adds a decision, all others add zeros to it, so the sum is rank 0's. */
 void process_group_control_begin(struct process_group *processes, const struct control *control)

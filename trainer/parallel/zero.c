@@ -121,8 +121,6 @@ void zero_join(struct zero *z, struct comm *comm)
     z->comm = comm;
 }
 
-/* ---- numbers of chunks ---- */
-
 /* Copies the numbers of a process's chunks between `own`, where they are consecutive, and `all`, which is in the order
  * of the table. */
 static void carry_sums(const struct zero *z, uint32_t rank, size_t each, double *own, double *all, bool to_all)
@@ -167,8 +165,6 @@ static int gather_sums(struct zero *z, double *memory, size_t each, struct error
     z->ops->unmap(z->ops->device, memory, all, bytes, MAP_CHANGE);
     return result;
 }
-
-/* ---- parameters ---- */
 
 static void *at(void *memory, size_t element, size_t each)
 {
@@ -306,8 +302,6 @@ uint64_t zero_wire_bytes(const struct zero *z)
     return bytes + (is_whole(z) ? 0 : comm_wire_bytes(&vectors, z->rank, size));
 }
 
-/* ---- the update ---- */
-
 struct apply_arguments {
     const struct optimizer *optimizer;
     const void *sums;
@@ -347,8 +341,6 @@ int zero_update(struct zero *z, const struct optimizer *optimizer, const void *s
         TRY(gather_sums(z, work->sums, SUMS, err));
     return gather_params(z, &(struct making){apply, &arguments}, err);
 }
-
-/* ---- whole arrays, at rank 0 ---- */
 
 /* The slices are what they shall be already: they are only stored and gathered. */
 static void leave(const struct zero *z, const struct slice *slice, const void *arguments)

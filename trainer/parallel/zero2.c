@@ -46,8 +46,6 @@ struct zero2 {
     struct error failure;       /* the first one; kind ERR_NONE if there is none */
 };
 
-/* ---- opening ---- */
-
 static size_t aside_size(const struct params *params, size_t tokens)
 {
     return smaller(tokens * (size_t)params_embedding(params, PARAM_WORD)->shape[1], word_table_end(params));
@@ -122,8 +120,6 @@ void zero2_close(struct zero2 *zero2)
     mem_free(zero2);
 }
 
-/* ---- on the host ---- */
-
 static enum comm_type carried(const struct zero2 *zero2)
 {
     return zero2->options.same_bits ? COMM_INT64 : zero2->options.wire;
@@ -155,8 +151,6 @@ static void add_block(const void *context, size_t task, int thread)
         for (size_t i = first; i < end; i++)
             sums[i] += ((const float *)a->came)[i];
 }
-
-/* ---- groups ---- */
 
 /* The values of a group that are summed, floats or integers, before they are rounded. */
 static void *summed(const struct zero2 *zero2, const struct gradient_group *group)
@@ -329,8 +323,6 @@ static void close_group(struct zero2 *zero2, struct gradient_group *group)
         settle(zero2, group);
 }
 
-/* ---- gradients that are not summed, for an observer ---- */
-
 /* Shows rows [from, to) of the word table, chunk by chunk, because rows and chunks end at different places. */
 static void observe_rows(const struct zero2 *zero2, const float *rows, size_t from, size_t to)
 {
@@ -365,8 +357,6 @@ static void observe(struct zero2 *zero2, struct gradient_group *group)
     }
     group->state = GROUP_AWAY;
 }
-
-/* ---- the word table ---- */
 
 /* Moves the rows of a block that the input names from the window, where zeros stay, to `aside`. */
 static void set_aside(struct zero2 *zero2, const struct gradient_group *group)
@@ -439,8 +429,6 @@ static const struct batch *words(void *context, const struct batch *batch)
     return word_rows_batch(zero2->words, batch);
 }
 
-/* ---- the listener ---- */
-
 static void close_next(struct zero2 *zero2)
 {
     assert(zero2->closed < zero2->groups.count);
@@ -500,8 +488,6 @@ static void final(void *context, size_t from, size_t to)
            (zero2->closed < zero2->groups.blocks || zero2->groups.items[zero2->closed].from >= from))
         close_next(zero2);
 }
-
-/* ---- a step ---- */
 
 void zero2_begin(struct zero2 *zero2, uint64_t number, double loss_scale)
 {

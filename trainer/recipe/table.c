@@ -7,8 +7,6 @@
 
 #include "base/log.h"
 
-/* ---- tables ---- */
-
 enum key_kind {
     KEY_REAL,
     KEY_COUNT,   /* uint64_t */
@@ -124,8 +122,6 @@ static const struct key table[] = {
 /* clang-format on */
 #define KEYS (sizeof table / sizeof *table)
 
-/* ---- values ---- */
-
 static int set_betas(const struct keys *keys, const char *path, struct optimizer *optimizer, const json_t *value,
                      struct error *err)
 {
@@ -204,8 +200,6 @@ static int set_value(const struct keys *keys, const char *path, const struct fou
     }
 }
 
-/* ---- keys that are read first ---- */
-
 /* Sets the settings of options that were not given and have a key. */
 static int take_options(struct keys *keys, struct error *err)
 {
@@ -231,8 +225,6 @@ int keys_take(struct keys *keys, struct error *err)
     }
     return take_options(keys, err);
 }
-
-/* ---- walking over all keys ---- */
 
 /* The keys that belong to the recipe's kind of optimizer or schedule only. */
 struct own_keys {
@@ -430,8 +422,6 @@ static int apply_all(struct keys *keys, const json_t *object, const char *above,
     }
     return 0;
 }
-
-/* ---- all keys ---- */
 
 /* Checks that required parameters are present and consistent with each other. */
 static int check_schedule(const struct keys *keys, const struct schedule *schedule, struct error *err)

@@ -37,8 +37,6 @@ static const char *key_of(const struct curve *c, const struct history *h, bool v
     return !valid && c->mean && history_key(h, c->mean) != SIZE_MAX ? c->mean : c->key;
 }
 
-/* ---- the frame ---- */
-
 /* Widens [low, high] to round numbers, with 2 to 5 intervals of 1, 2 or 5 times a power of ten. */
 static void round_frame(struct frame *frame)
 {
@@ -81,8 +79,6 @@ static double y_of(const struct frame *frame, double value)
 {
     return 1000 * (frame->high - value) / (frame->high - frame->low);
 }
-
-/* ---- drawing ---- */
 
 static void put_grid(struct buf *page, const struct frame *frame)
 {
@@ -256,8 +252,6 @@ static void put_curve(struct buf *page, const struct curve *c)
     buf_add_text(page, "</figure>\n");
 }
 
-/* ---- the plots ---- */
-
 static bool has_values(const struct history *h, size_t key)
 {
     for (size_t i = 0; i < h->count; i++)
@@ -336,8 +330,6 @@ static void put_metrics(struct buf *page, const struct report *report)
                                     .scale = 1,
                                     .from_zero = true});
 }
-
-/* ---- the same as tables ---- */
 
 static void put_row(struct buf *page, const struct history_line *line, const size_t *keys, size_t count)
 {

@@ -9,8 +9,6 @@
 #include "trainer/model/config.h"
 #include "trainer/run/record.h"
 
-/* ---- the start ---- */
-
 /* A finished run whose last checkpoint cannot be read has no result: an error, or with --skip-damaged a run that goes
  * on from the newest checkpoint that is intact. */
 static int check_finished(struct checkpointer *k, struct error *err)
@@ -124,8 +122,6 @@ void checkpointer_close(struct checkpointer *k)
     *k = (struct checkpointer){0};
 }
 
-/* ---- the console ---- */
-
 void checkpointer_open_console(struct checkpointer *k, const struct engine *engine, const struct position *position,
                                const struct estimate *estimate)
 {
@@ -193,8 +189,6 @@ void checkpointer_summary(struct checkpointer *k, const struct engine *engine, c
             .each = k->each,
         });
 }
-
-/* ---- metrics ---- */
 
 /* The fields that lines of training and of evaluation have in common. */
 static struct metrics_line line_of(const struct checkpointer *k, const struct position *position,
@@ -280,8 +274,6 @@ int checkpointer_evaluation(struct checkpointer *k, const struct position *posit
     metrics_best_add(&k->best, position->state.step, evaluation->loss);
     return keep_best(k, position->state.step, err);
 }
-
-/* ---- checkpoints ---- */
 
 static int write_checkpoint(struct checkpointer *k, struct engine *engine, const struct position *position,
                             struct error *err)

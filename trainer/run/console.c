@@ -7,8 +7,6 @@
 #include "base/output.h"
 #include "trainer/model/config.h"
 
-/* ---- opening ---- */
-
 /* "110.1 M"; all digits below a million. */
 static char *millions_text(double count, char out[32])
 {
@@ -184,8 +182,6 @@ void console_open(struct console *console, const struct console_opening *opening
         log_say("note       no held-out samples of this length: there will be no evaluation");
     progress_open(&console->progress);
 }
-
-/* ---- during training ---- */
 
 /* "one 2.251, other 0.063": the model's metrics of one kind; returns their number. */
 static size_t list_metrics(const struct metric_table *metrics, const struct evaluation *means, enum metric_kind kind,

@@ -50,8 +50,6 @@ struct judged {
     json_t *findings;
 };
 
-/* ---- numbers ---- */
-
 static double larger(struct margin margin, double loss)
 {
     return fmax(margin.nats, margin.part * loss);
@@ -101,8 +99,6 @@ static const char *loss_number(double loss, char out[32])
     snprintf(out, 32, loss < 1000 ? "%.3f" : "%.3g", loss);
     return out;
 }
-
-/* ---- the lines ---- */
 
 static struct series series_of(const struct history *history, bool valid)
 {
@@ -170,8 +166,6 @@ static struct judged read_lines(const struct history *history, const json_t *rec
     j.updates = (uint64_t)fmax(0, steps - (isfinite(skipped) ? skipped : 0) - identity_real(&j, "resumed_step"));
     return j;
 }
-
-/* ---- findings ---- */
 
 static __attribute__((format(printf, 3, 4))) void add(struct judged *j, const char *kind, const char *format, ...)
 {
@@ -344,8 +338,6 @@ static void judge_overfits(struct judged *j)
             valid->steps[j->best], best, last, j->before, j->end);
 }
 
-/* ---- what to change ---- */
-
 static char *other_rate(const struct judged *j, const json_t *record, double factor)
 {
     char rate[32];
@@ -410,8 +402,6 @@ static char *command_of_findings(const struct judged *j, const json_t *record)
         return j->valid.count >= 2 ? keep_best(j, record, false) : other_rate(j, record, 0.3);
     return NULL;
 }
-
-/* ---- all of it ---- */
 
 struct health health_of(const struct history *history, const json_t *record)
 {

@@ -13,8 +13,6 @@
 #include "trainer/keep/checkpoint.h"
 #include "base/json.h"
 
-/* ---- identity ---- */
-
 char *run_directory(const char *model, uint32_t seq, const json_t *identity)
 {
     struct buf text = {0};
@@ -83,8 +81,6 @@ int run_is_of(const char *path, const json_t *there, const json_t *here, struct 
                        buf_text(&differences));
     return 0;
 }
-
-/* ---- the directory ---- */
 
 int run_read(const char *directory, json_t **record, struct error *err)
 {
@@ -244,8 +240,6 @@ void run_close(struct run *run)
     *run = (struct run){0};
 }
 
-/* ---- the record ---- */
-
 int run_start(struct run *run, uint64_t step, const char *precision, json_t *facts, json_t *settings, struct error *err)
 {
     char host[128] = "", when[32] = "";
@@ -339,8 +333,6 @@ uint64_t run_ended(const struct run *run, const char **early)
     *early = json_string_value(json_object_get(ended, "why"));
     return (uint64_t)json_integer_value(json_object_get(ended, "step"));
 }
-
-/* ---- similar runs ---- */
 
 /* If `directory` has an unfinished run with the same data and shape, appends its step and differences to out. */
 static bool describe(const char *directory, const json_t *identity, struct buf *out)

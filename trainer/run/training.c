@@ -44,8 +44,6 @@ static int weights_begin(struct training *t, const struct origin *origin, const 
     return result;
 }
 
-/* ---- the run ---- */
-
 /* Verifies a checkpoint; ERR_VERIFY also if it is not there. */
 static int verify_there(const char *files, struct checkpoint_state *state, json_t **identity, struct error *err)
 {
@@ -147,8 +145,6 @@ static void say_branch(const struct training *t, const struct origin *origin)
             differences.size > 0 ? buf_text(&differences) : "nothing");
 }
 
-/* ---- model and state ---- */
-
 /* Opens the model in the precision of the run's first start, which rank 0 knows, and with the run's own table of
  * product algorithms. */
 static int model_begin(struct training *t, struct error *err)
@@ -214,8 +210,6 @@ struct loader_options training_samples(const struct training *t)
 {
     return samples_after(t, t->position.state.step);
 }
-
-/* ---- with the other processes ---- */
 
 /* Makes the recipe, and checks the weights that it starts from before anything is written. */
 static int setup_lead(struct training *t, const struct settings *settings, struct origin *origin, struct error *err)
@@ -417,8 +411,6 @@ static int errors_begin(struct training *t, struct error *err)
         log_say("note       another number of processes: each begins with the mean of their errors");
     return 0;
 }
-
-/* ---- opening ---- */
 
 static int start_checkpointer(struct training *t, struct error *err)
 {

@@ -8,8 +8,6 @@
 #include "base/mem.h"
 #include "base/same_math.h"
 
-/* ---- back to the original text ---- */
-
 /* A text without its blanks: where in the text each of the other code points begins. */
 struct spaceless {
     uint32_t *at; /* [count + 1] bytes into the text; closed by its size */
@@ -85,8 +83,6 @@ void answers_original(struct str pieces, struct str original, const struct text 
     }
     buf_add_str(out, found);
 }
-
-/* ---- candidates ---- */
 
 struct candidate {
     uint32_t window, begin, end; /* tokens of the window */
@@ -178,8 +174,6 @@ static int by_sum(const void *a, const void *b)
         return sum_of(one) > sum_of(two) ? -1 : 1;
     return one->order < two->order ? -1 : 1;
 }
-
-/* ---- texts ---- */
 
 /* Joins pieces with blanks between words; drops the marks of pieces inside a word, except at the start. */
 static void join_pieces(const struct squad_feature *f, uint32_t first, uint32_t last, const struct vocab *vocab,

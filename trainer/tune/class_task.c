@@ -32,8 +32,6 @@ int class_check_pairs(const struct text *text, const struct model_config *config
     return text_need_pairs(text, err);
 }
 
-/* ---- the data ---- */
-
 /* The file of a folder that has one of these names, with any ending, as a path that the caller mem_free's; NULL: there
  * is none. */
 static char *file_in(const char *folder, const char *const *stems)
@@ -156,10 +154,6 @@ void class_release(void *context)
     mem_free(job);
 }
 
-/* ---- what is made of the model ---- */
-
-/* ---- errors ---- */
-
 #define ERRORS_KEPT 10
 
 struct mistake {
@@ -224,8 +218,6 @@ static void add_errors(const struct class_job *job, const struct class_predictio
     json_decref(classes);
     mem_free(mistakes);
 }
-
-/* ---- scores ---- */
 
 json_t *class_predictions_scores(const struct label_set *set, const struct class_predictions *p)
 {
@@ -338,8 +330,6 @@ struct task class_task(void *context, const struct recipe *recipe)
         .context = job,
     };
 }
-
-/* ---- samples ---- */
 
 void class_cut(struct class_cutter *c, struct str a, const struct str *b, uint32_t label, struct samples *samples)
 {

@@ -39,8 +39,6 @@ struct squad {
     struct samples_reading run, split_train, split_valid;
 };
 
-/* ---- what is trained on ---- */
-
 static int read_train(struct squad *s, struct error *err)
 {
     char questions[56];
@@ -126,8 +124,6 @@ static void release(void *context)
     squad_release(&s->dev_file);
     mem_free(s);
 }
-
-/* ---- answers ---- */
 
 static int write_text(const char *directory, const char *name, const struct buf *text, struct error *err)
 {
@@ -326,8 +322,6 @@ static struct task squad_task_of(void *context, const struct recipe *recipe)
         task.splits[SPLIT_VALID] = samples_source(&s->split_valid, s->limits.length);
     return task;
 }
-
-/* ---- the row ---- */
 
 static void *make(const char *task, const struct settings *settings, enum tune_use use)
 {

@@ -5,8 +5,6 @@
 #include <assert.h>
 #include <inttypes.h>
 
-/* ---- the place of an answer ---- */
-
 /* White space as in Python's str.split(). */
 static bool is_space(uint32_t p)
 {
@@ -157,8 +155,6 @@ static bool find_answer(struct making *m, const struct squad_feature *f, const u
     return true;
 }
 
-/* ---- windows ---- */
-
 static void add_window(struct making *m, struct squad_feature *f, uint32_t start, uint32_t length, bool answered,
                        uint32_t first, uint32_t last)
 {
@@ -217,8 +213,6 @@ bool squad_is_best_window(const struct squad_feature *feature, uint32_t window, 
     }
     return best == window;
 }
-
-/* ---- a question ---- */
 
 static uint32_t *keep(struct arena *arena, const struct ids *ids)
 {

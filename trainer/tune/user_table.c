@@ -9,8 +9,6 @@
 #include "base/mem.h"
 #include "base/output.h"
 
-/* ---- records of a CSV ---- */
-
 static void field_begin(void *context)
 {
     struct table *t = context;
@@ -80,8 +78,6 @@ static int csv_record(struct table *t, struct error *err)
     return 1;
 }
 
-/* ---- records of JSON lines ---- */
-
 /* A line that is not blank. */
 static int json_record(struct table *t, struct error *err)
 {
@@ -143,8 +139,6 @@ static int json_fields(struct table *t, struct error *err)
     return 0;
 }
 
-/* ---- any record ---- */
-
 static int check_columns(const struct table *t, struct error *err)
 {
     char here[56], there[56];
@@ -198,8 +192,6 @@ int table_next(struct table *t, struct error *err)
     }
     return 1;
 }
-
-/* ---- the header ---- */
 
 /* The separators of a line outside of quotation marks. */
 static size_t count_separators(struct str line, char separator)
@@ -347,8 +339,6 @@ void table_close(struct table *t)
     buf_release(&t->header);
     *t = (struct table){0};
 }
-
-/* ---- columns ---- */
 
 char *table_names(const struct table *t)
 {

@@ -22,8 +22,6 @@
 #define DATA_CARD_MAX  (1u << 20)
 #define DATA_CARD_SIZE 48
 
-/* ---- the records ---- */
-
 static void add_count(struct buf *card, const char *key, uint64_t count)
 {
     char text[32];
@@ -197,8 +195,6 @@ static void add_results(struct buf *card, const char *run, uint64_t step, bool s
     }
 }
 
-/* ---- scores ---- */
-
 static void add_score_table(struct buf *card, const char *from, const char *began, const json_t *scores)
 {
     buf_add_text(card, "\n## Results\n");
@@ -270,8 +266,6 @@ static int add_scores(struct buf *card, const struct card_facts *facts, bool own
     return 0;
 }
 
-/* ---- how to prove it ---- */
-
 /* The command that built the only dataset, with names instead of paths, into DATASET; nothing if it is not known. */
 static void add_build(struct buf *card, const struct card_facts *facts)
 {
@@ -320,8 +314,6 @@ static void add_proof(struct buf *card, const struct card_facts *facts)
              : json_array_size(facts->about->datasets) > 1 ? " --shards DIR=WEIGHT…"
                                                            : " --shards DATASET");
 }
-
-/* ---- the card ---- */
 
 static void add_shape(struct buf *card, const struct card_facts *facts)
 {
@@ -412,8 +404,6 @@ int card_make(const struct card_facts *facts, struct buf *card, struct error *er
     add_proof(card, facts);
     return result;
 }
-
-/* ---- the part of an export ---- */
 
 static bool is_card(const char *name)
 {

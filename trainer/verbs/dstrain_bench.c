@@ -47,8 +47,6 @@ struct bench_result {
     double step, long_step;     /* seconds of a step of one and of ACCUMULATION micro-batches */
 };
 
-/* ---- measuring ---- */
-
 /* Random pieces, of which evenly spaced ones are masked. */
 static void make_sequence(const struct bench *b, uint32_t number, struct sequence *sequence)
 {
@@ -215,8 +213,6 @@ static double measure(struct bench *b, void (*work)(struct bench *, int), int ac
     return (clock_now() - from) / done;
 }
 
-/* ---- the console ---- */
-
 static void say_machine(const struct bench *b, const struct bench_result *r)
 {
     char name[32], count[32];
@@ -255,8 +251,6 @@ static void print_json(const struct bench *b, const struct bench_result *r)
         b->sequences / r->step, "long_sequences_per_second", ACCUMULATION * b->sequences / r->long_step);
     output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 }
-
-/* ---- opening ---- */
 
 /* Chooses model, device and micro-batch: --micro-batch, or a full one for the device. */
 static int choose(struct bench *b, struct error *err)

@@ -56,8 +56,6 @@ static int give_plan(struct replay *r, struct process_group *processes, struct e
     return 0;
 }
 
-/* ---- the recorded command ---- */
-
 /* Replaces recorded settings about the machine by those of this process. */
 static void take_machine(struct settings *settings, const struct settings *asked, const json_t *shards)
 {
@@ -182,8 +180,6 @@ static int same_machine(const struct replay *r, const struct settings *asked, ui
     return result;
 }
 
-/* ---- comparing ---- */
-
 /* Compares the state, which a checkpoint has besides its tensors. */
 static int compare_state(const char *directory, const struct checkpoint_state *there,
                          const struct checkpoint_state *here, struct error *err)
@@ -247,8 +243,6 @@ static int compare_checkpoint(struct replay *r, bool leads, struct error *err)
         log_say("compared   step %" PRIu64 ": the same bytes", step);
     return result;
 }
-
-/* ---- the replay ---- */
 
 /* Trains to the step of a checkpoint. Stopping there is success; stopping before it was requested and is an error. */
 static int train_to(struct replay *r, uint64_t step, struct error *err)

@@ -178,8 +178,6 @@ static int add_model(const char *from, enum model_source source, const char *fil
     return 0;
 }
 
-/* ---- lines of text ---- */
-
 static double real_of(const json_t *facts, const char *name)
 {
     return json_number_value(json_object_get(facts, name));

@@ -32,8 +32,6 @@ struct tuned {
     struct process_group processes;
 };
 
-/* ---- what the directory is ---- */
-
 static int look(struct tuned *t, const char *directory, struct error *err)
 {
     enum model_source source;
@@ -81,8 +79,6 @@ bool eval_tuned_asked(const struct settings *settings, const char *directory)
     forget(&t);
     return tuned;
 }
-
-/* ---- the task ---- */
 
 /* The names of all tasks: "a, b or c" or "a, b, c". */
 static const char *all_tasks(const char *last, struct buf *names)
@@ -135,8 +131,6 @@ static int choose_task(struct tuned *t, struct error *err)
         }
     return count == 1 ? 0 : no_task(t, names, count, err);
 }
-
-/* ---- settings ---- */
 
 /* The value of an option in the run's record, unless this command gives the option. */
 static const char *recorded(const struct tuned *t, const char *option)
@@ -229,8 +223,6 @@ static int take_task(struct tuned *t, struct error *err)
     return 0;
 }
 
-/* ---- the model ---- */
-
 /* The hint is the command that trains the head. */
 static int hint_training(const struct tuned *t, struct error *err)
 {
@@ -294,8 +286,6 @@ static bool close_all(struct tuned *t, int result, struct error *err)
     forget(t);
     return process_group_leave(&t->processes, result, err);
 }
-
-/* ---- scores ---- */
 
 static bool halted(void *processes)
 {

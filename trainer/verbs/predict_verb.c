@@ -31,8 +31,6 @@ static const struct applied {
     [HEAD_SPAN] = {"question", "questions", &tune_squad, predict_answers},
 };
 
-/* ---- what is asked for ---- */
-
 const char *predicting_recorded(const struct predicting *p, const char *option)
 {
     return json_string_value(json_object_get(json_object_get(p->record, "settings"), option));
@@ -163,8 +161,6 @@ static int open_engine(struct predicting *p, struct error *err)
     return reading_open(&p->reading, &source, err);
 }
 
-/* ---- rows in ---- */
-
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -212,8 +208,6 @@ static int read_window(struct predicting *p, struct error *err)
         take_row(p);
     return more < 0 ? -1 : p->samples.count > 0;
 }
-
-/* ---- rows out ---- */
 
 /* Probabilities of the classes, from their logits. */
 static void softmax(const float *logits, uint32_t count, double *out)
@@ -362,8 +356,6 @@ int predicting_write(struct predicting *p, struct error *err)
     return fwrite(p->out.data, 1, size, stdout) == size ? 0 : output_failed(err);
 }
 
-/* ---- scores ---- */
-
 static void keep_score(struct predicting *p, size_t row)
 {
     if (isnan(p->labels[row]))
@@ -399,8 +391,6 @@ static json_t *scores_of(const struct predicting *p)
     return scores;
 }
 
-/* ---- the command ---- */
-
 static bool asked(void *context)
 {
     (void)context;
@@ -434,8 +424,6 @@ static int predict_window(struct predicting *p, struct error *err)
         progress_show(&p->progress, -1, "%" PRIu64 " rows", p->rows);
     return predicting_write(p, err);
 }
-
-/* ---- the command ---- */
 
 static void report(const struct predicting *p, const struct applied *to, double seconds, const json_t *scores)
 {

@@ -15,8 +15,6 @@
 #define PROVENANCE_VERSION   1
 #define PROVENANCE_BYTES_MAX (64u << 20) /* 100 checkpoints of 400 tensors have 4 MB */
 
-/* ---- hashes ---- */
-
 static void own_hash(const json_t *provenance, char out[17])
 {
     SCOPED(buf_release) struct buf text = {0};
@@ -51,8 +49,6 @@ static int hash_tensors(const char *directory, json_t *tensors, struct error *er
     safetensors_close(&file);
     return 0;
 }
-
-/* ---- making ---- */
 
 static json_t *sources_of(const json_t *dataset)
 {
@@ -165,8 +161,6 @@ int proof_make(const struct about *about, json_t **provenance, struct error *err
     return result;
 }
 
-/* ---- reading ---- */
-
 static bool is_complete(const json_t *json)
 {
     size_t i;
@@ -220,8 +214,6 @@ uint64_t proof_last(const json_t *provenance)
     const json_t *list = json_object_get(provenance, "checkpoints");
     return (uint64_t)json_integer_value(json_object_get(json_array_get(list, json_array_size(list) - 1), "step"));
 }
-
-/* ---- comparing ---- */
 
 /* Says which tensor is the first whose hash is another. */
 static void first_difference(const char *directory, const json_t *entry, char *out, size_t size)
@@ -313,8 +305,6 @@ int proof_compare_model(const json_t *provenance, const char *path, const char *
     }
     return compare_file(entry_of(provenance, *step), "weights", path, directory, WEIGHTS_NAME, weights, err);
 }
-
-/* ---- the part of an export ---- */
 
 static bool is_provenance(const char *name)
 {

@@ -52,8 +52,6 @@ struct score {
     double seconds;
 };
 
-/* ---- pairs to pieces ---- */
-
 /* The number of the group, or SIZE_MAX where there would be too many. */
 static size_t group_named(struct groups *groups, const char *name)
 {
@@ -170,8 +168,6 @@ static int read_pairs(struct score *s, uint64_t limit, struct error *err)
     return more < 0 ? -1 : 0;
 }
 
-/* ---- pieces to the model ---- */
-
 /* The sentence that contains piece k. */
 static size_t sentence_of(const struct score *s, uint64_t k)
 {
@@ -239,8 +235,6 @@ static int pass(struct score *s, struct error *err)
     s->seconds = clock_now() - from;
     return 0;
 }
-
-/* ---- scores to the user ---- */
 
 static void count(struct score *s)
 {

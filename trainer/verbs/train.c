@@ -13,8 +13,6 @@
 #include "trainer/run/limit.h"
 #include "trainer/device/timings.h"
 
-/* ---- decisions: only here do clocks and signals decide what to do ---- */
-
 /* Whether the deadline has come, or with `save` whether a save begun now would end after it. */
 static bool deadline_nears(const struct training *t, bool save)
 {
@@ -101,8 +99,6 @@ static void ask(struct training *t, uint64_t under_way)
     process_group_control_begin(t->processes, &control);
     t->asked = true;
 }
-
-/* ---- a turn ---- */
 
 /* Receives the results of queued steps until at most `left` remain queued. */
 static int settle(struct training *t, uint64_t left, struct error *err)
@@ -228,8 +224,6 @@ static int pause_steps(struct training *t, const struct decision *decision, stru
     t->evaluation_longest = fmax(t->evaluation_longest, clock_now() - from);
     return checkpointer_evaluation(&t->checkpointer, &t->position, &means, each, err);
 }
-
-/* ---- the loop ---- */
 
 /* Gets the decision, rank 0's in all processes, and the counts of the next batch. If `result` is a failure of this
  * process, the others are told; if another process failed, this one fails too. */
