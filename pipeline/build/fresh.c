@@ -78,14 +78,10 @@ static int list_by_journal(const char *directory, struct path_list *files, struc
 static int list_old(const char *directory, struct path_list *files, struct error *err)
 {
     SCOPED(mem_free_at) char *site = fresh_site(directory);
-    int result = list_by_manifest(site, REPLACED_NAME, directory, files, err);
-    if (result >= 0)
-        result = list_by_manifest(directory, MANIFEST_NAME, directory, files, err);
-    if (result >= 0)
-        result = list_by_journal(directory, files, err);
-    if (result >= 0)
-        result = owned_check(files, directory, err);
-    return result < 0 ? -1 : 0;
+    TRY(list_by_manifest(site, REPLACED_NAME, directory, files, err));
+    TRY(list_by_manifest(directory, MANIFEST_NAME, directory, files, err));
+    TRY(list_by_journal(directory, files, err));
+    return owned_check(files, directory, err);
 }
 
 static int refuse_input(const char *input, const char *directory, struct error *err)
@@ -122,21 +118,15 @@ int fresh_check(const char *directory, const struct path_list *inputs, const cha
     char name[] = MANIFEST_NAME, *names[] = {name};
     const struct path_list manifest = {.names = names, .count = 1};
     SCOPED(mem_free_at) char *site = fresh_site(directory);
-    int result = list_old(directory, &old, err);
-    if (result == 0)
-        result = check_inputs(&old, directory, inputs, err);
-    if (result == 0)
-        result = check_inputs(&manifest, directory, inputs, err);
-    if (result == 0 && path_exists(site)) {
-        result = list_by_journal(site, &unfinished, err);
-        if (result >= 0)
-            result = owned_check(&unfinished, site, err);
-        if (result == 0)
-            result = check_inputs(&unfinished, site, inputs, err);
-        if (result == 0 && vocab)
-            result = check_vocabulary(site, vocab, err);
-    }
-    return result;
+    TRY(list_old(directory, &old, err));
+    TRY(check_inputs(&old, directory, inputs, err));
+    TRY(check_inputs(&manifest, directory, inputs, err));
+    if (!path_exists(site))
+        return 0;
+    TRY(list_by_journal(site, &unfinished, err));
+    TRY(owned_check(&unfinished, site, err));
+    TRY(check_inputs(&unfinished, site, inputs, err));
+    return vocab ? check_vocabulary(site, vocab, err) : 0;
 }
 
 /* ----------------------------------------------------------------------------------------------------- remove */
@@ -153,12 +143,9 @@ int fresh_discard(const char *directory, struct error *err)
 {
     SCOPED(path_list_release) struct path_list files = {0};
     SCOPED(mem_free_at) char *site = fresh_site(directory);
-    int result = list_by_journal(site, &files, err);
-    if (result >= 0)
-        result = owned_check(&files, site, err);
-    if (result == 0)
-        result = clear(site, &files, err);
-    return result;
+    TRY(list_by_journal(site, &files, err));
+    TRY(owned_check(&files, site, err));
+    return clear(site, &files, err);
 }
 
 /* Removes the old dataset. Its manifest is moved away first, so that no reader finds it beside the remaining files; it
@@ -167,19 +154,14 @@ static int remove_old(const char *directory, const char *site, struct error *err
 {
     SCOPED(path_list_release) struct path_list files = {0};
     SCOPED(mem_free_at) char *manifest = path_join(directory, MANIFEST_NAME), *aside = path_join(site, REPLACED_NAME);
-    int result = list_old(directory, &files, err);
-    if (result == 0 && path_exists(manifest))
-        result = path_rename(manifest, aside, err);
-    if (result == 0)
-        result = clear(directory, &files, err);
-    if (result == 0)
-        result = path_remove(aside, err);
+    TRY(list_old(directory, &files, err));
+    if (path_exists(manifest))
+        TRY(path_rename(manifest, aside, err));
+    TRY(clear(directory, &files, err));
+    TRY(path_remove(aside, err));
     /* Otherwise a power loss might bring back the list of files to remove, beside new files of the same names. */
-    if (result == 0)
-        result = path_sync_directory(directory, err);
-    if (result == 0)
-        result = path_sync_directory(site, err);
-    return result;
+    TRY(path_sync_directory(directory, err));
+    return path_sync_directory(site, err);
 }
 
 /* ------------------------------------------------------------------------------------------------------ place */
