@@ -1,9 +1,9 @@
 /* One task computes the attention of one head over one sequence. Keys and values are packed once into panels
  * (product.h) in the thread's scratch; queries are processed in blocks of rows, so that a block's scores stay in the
  * cache. The backward pass recomputes the probabilities from the saved log-sums (Dao and others 2022, without the
- * tiling that a GPU needs). Scores are in `real`. Where the processor multiplies bf16, probabilities and their
- * gradients enter products as sums of two bf16 numbers: rounded to one, they made the gradients of all lower layers a
- * fifth worse. */
+ * tiling that a GPU needs). Scores are in `real`. Where the processor multiplies bf16, probabilities enter the forward
+ * product as sums of two bf16 numbers: rounded to one, they made the gradients of all lower layers a fifth worse. The
+ * backward pass rounds them and the scores' gradients to one: no gradient was worse for it. */
 #pragma once
 
 #include "trainer/cpu/functions.h"
@@ -14,12 +14,13 @@
 
 #define QUERIES 64 /* query rows of a block */
 
-/* An upper bound: units with narrower panels, or with two numbers each, need less. */
+/* An upper bound: the forward pass, and units with narrower panels, need less. */
 static size_t attention_scratch(const struct ops_limits *limits, int threads)
 {
     const size_t length = padded((size_t)limits->length_max, PANEL_MAX);
     const size_t size = padded((size_t)limits->head_size, PANEL_MAX);
-    const size_t numbers = 5 * length * size + 4 * QUERIES * size + (TILES ? 3 : 2) * QUERIES * length;
+    const size_t units = 3 * length * size / PER_UNIT + (TILES ? QUERIES * length / PER_UNIT : 0);
+    const size_t numbers = units + 2 * length * size + 4 * QUERIES * size + 2 * QUERIES * length;
     return (size_t)threads * padded(numbers * sizeof(real), 64);
 }
 
@@ -96,7 +97,7 @@ struct attention_head {
     const int32_t *positions;    /* [queries] in the sequence */
     size_t size, hidden;
     size_t wide_length, wide_size; /* padded to whole panels: row lengths in scratch */
-    size_t size_units;             /* `size` in units (product.h), `length` in split ones */
+    size_t size_units;             /* `size` and `length` in units (product.h) */
     size_t length_units;
     uint32_t number, name; /* of dropout */
     size_t head, reach;    /* keys at most `reach` from a query are seen */
@@ -142,7 +143,7 @@ static struct attention_head head_of(const struct batch *batch, const struct bat
         .wide_length = padded(end - first, PANEL),
         .wide_size = padded(size, PANEL),
         .size_units = units_of(size),
-        .length_units = split_units(end - first),
+        .length_units = units_of(end - first),
         .number = batch->numbers[sequence],
         .name = shape->dropout.name + (uint32_t)head,
         .head = head,
@@ -222,18 +223,18 @@ static struct panels range_columns(const struct attention_head *h, const unit *p
 /* The same where keys are what is summed over. */
 static struct panels range_rows(const struct attention_head *h, const unit *panels, const struct key_range *range)
 {
-    return (struct panels){panels + range->from * PANEL, h->length_units};
+    return (struct panels){panels + range->from / PER_UNIT * PANEL, h->length_units};
 }
 
 static void attention_head(const void *args, size_t task, int thread)
 {
     const struct attention_args *a = args;
     const struct attention_head h = head_of(a->batch, a->queries, a->shape, task);
-    real *scores = thread_scratch(a->scratch, a->shape, thread); /* [QUERIES, wide_length] */
-    real *result = scores + QUERIES * h.wide_length;             /* [QUERIES, wide_size] */
-    unit *keys = (unit *)(result + QUERIES * h.wide_size);       /* [size, wide_length] */
-    unit *values = keys + h.size_units * h.wide_length;          /* [length, wide_size] */
-    unit *queries = values + h.length_units * h.wide_size;       /* [QUERIES, size] */
+    real *scores = thread_scratch(a->scratch, a->shape, thread);  /* [QUERIES, wide_length] */
+    real *result = scores + QUERIES * h.wide_length;              /* [QUERIES, wide_size] */
+    unit *keys = (unit *)(result + QUERIES * h.wide_size);        /* [size, wide_length] */
+    unit *values = keys + h.size_units * h.wide_length;           /* [length, wide_size] */
+    unit *queries = values + split_units(h.length) * h.wide_size; /* [QUERIES, size] */
     const size_t stride = (size_t)a->q_stride, kv_stride = (size_t)a->kv_stride;
     const storage *q = (const storage *)a->q + part_of(&h, h.first_query, stride);
     const storage *k = (const storage *)a->kv + part_of(&h, h.first, kv_stride);
@@ -261,8 +262,9 @@ static void attention_head(const void *args, size_t task, int thread)
         }
         /* context = P V */
         split(scores, rows * range.wide);
-        small_product(result, h.wide_size, strips_of_rows((unit *)scores, range.wide), range_rows(&h, values, &range),
-                      rows, h.wide_size, split_units(range.count), false);
+        small_product(result, h.wide_size, strips_of_rows((unit *)scores, range.wide),
+                      (struct panels){values + range.from * PANEL, split_units(h.length)}, rows, h.wide_size,
+                      split_units(range.count), false);
         store_rows(context + first * h.hidden, h.hidden, result, rows, h.size, h.wide_size, 1);
     }
     tiles_close();
@@ -280,8 +282,33 @@ static void attention(struct device *device, const struct attention_args *args)
         memset((real *)args->log_sums + head * (live + dead) + live, 0, dead * sizeof(real));
 }
 
+#if DOT
+/* Rounds numbers of two rows to bf16. */
+static inline __m512i round_both(const real *first, const real *second)
+{
+    return (__m512i)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(second), _mm512_loadu_ps(first));
+}
+
+/* For two rows of probabilities and of their scores' gradients, in place: makes units of two rows each, which lie in
+ * the first row of `scores` (probabilities) and in the second (gradients), and units along the rows of `dscores`. */
+static void round_pair(real *scores, real *dscores, size_t wide)
+{
+    /* numbers of both rows in turn */
+    const __m512i turn = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
+                                          21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    for (size_t i = 0; i < wide; i += VECTOR_LANES) {
+        const __m512i p = round_both(scores + i, scores + wide + i);
+        const __m512i d = round_both(dscores + i, dscores + wide + i);
+        _mm512_storeu_si512(scores + i, _mm512_permutexvar_epi16(turn, p));
+        _mm512_storeu_si512(scores + wide + i, _mm512_permutexvar_epi16(turn, d));
+        _mm256_storeu_si256((__m256i *)(void *)(dscores + i / 2), _mm512_castsi512_si256(d));
+        _mm256_storeu_si256((__m256i *)(void *)(dscores + wide + i / 2), _mm512_extracti64x4_epi64(d, 1));
+    }
+}
+#endif
+
 /* For one block of queries, turns `scores` = Q K^T into P * keep, and `dscores` = dO V^T into the gradient of the
- * scores:
+ * scores, both in units, with DOT as round_pair leaves them:
  *     P = exp(scale * score - log_sum);  dP = dO V^T * keep;  dscore = P * (dP - delta)
  * delta = the sum over keys of P dP = the row's dO O (Dao and others 2022, appendix B), so it needs no pass over keys.
  * */
@@ -311,13 +338,19 @@ static void backward_scores(real *scores, real *dscores, const real *log_sums, c
         clear_unseen(score, &seen);
         clear_unseen(dscore, &seen);
     }
+    const size_t whole = units_of(rows) * PER_UNIT;
+    memset(scores + rows * range->wide, 0, (whole - rows) * range->wide * sizeof *scores);
+    memset(dscores + rows * range->wide, 0, (whole - rows) * range->wide * sizeof *dscores);
+#if DOT
+    for (size_t i = 0; i < whole; i += 2)
+        round_pair(scores + i * range->wide, dscores + i * range->wide, range->wide);
+#endif
 }
 
-/* The columns of a block's split scores as rows of A, `rows` numbers each; zeroes the padding below them. */
-static struct strips scores_across(const struct key_range *range, unit *across, real *scores, size_t rows)
+/* The columns of a block's probabilities, or of their gradients, as rows of A. */
+static struct strips scores_across(const struct key_range *range, unit *across, const real *scores, size_t units)
 {
-    memset(scores + rows * range->wide, 0, (split_units(rows) - rows) * range->wide * sizeof *scores);
-    return strips_of_columns(across, (const unit *)scores, range->wide, rows, range->count);
+    return strips_of_columns(across, (const unit *)scores, PER_UNIT * range->wide, units, range->count);
 }
 
 /* The memory of a task. */
@@ -379,19 +412,18 @@ static void backward_block(const struct attention_backward_args *a, const struct
     small_product(w->dscores, range.wide, strips_of_rows(w->dresult, h->size_units),
                   range_columns(h, w->values_across, &range), rows, range.wide, h->size_units, false);
     backward_scores(w->scores, w->dscores, log_sums, deltas, first, rows, &a->shape->dropout, h, &range);
-    split(w->scores, rows * range.wide);
-    split(w->dscores, rows * range.wide);
     /* dV += P^T dO;  dK += dS^T Q;  dQ = dS K. The first two are sums over blocks of queries. */
-    const struct panels panels = {w->panels, split_units(rows)};
+    const struct panels panels = {w->panels, units_of(rows)};
+    const real *across = DOT ? w->scores + range.wide : w->dscores; /* the gradients in units of several rows */
     const size_t at = range.from * h->wide_size;
-    pack_split(w->panels, PANEL, dcontext, h->hidden, rows, h->size);
-    small_product(w->dvalues + at, h->wide_size, scores_across(&range, w->across, w->scores, rows), panels, range.count,
-                  h->wide_size, panels.row, adds);
-    pack_split(w->panels, PANEL, q, stride, rows, h->size);
-    small_product(w->dkeys + at, h->wide_size, scores_across(&range, w->across, w->dscores, rows), panels, range.count,
-                  h->wide_size, panels.row, adds);
+    pack_panels(w->panels, PANEL, dcontext, h->hidden, 1, rows, h->size);
+    small_product(w->dvalues + at, h->wide_size, scores_across(&range, w->across, w->scores, panels.row), panels,
+                  range.count, h->wide_size, panels.row, adds);
+    pack_panels(w->panels, PANEL, q, stride, 1, rows, h->size);
+    small_product(w->dkeys + at, h->wide_size, scores_across(&range, w->across, across, panels.row), panels,
+                  range.count, h->wide_size, panels.row, adds);
     small_product(w->dqueries, h->wide_size, strips_of_rows((unit *)w->dscores, range.wide),
-                  range_rows(h, w->keys, &range), rows, h->wide_size, split_units(range.count), false);
+                  range_rows(h, w->keys, &range), rows, h->wide_size, units_of(range.count), false);
     store_rows((storage *)a->dq + q_at, stride, w->dqueries, rows, h->size, h->wide_size, h->scale);
 }
 
@@ -406,7 +438,7 @@ static void attention_backward_head(const void *args, size_t task, int thread)
     if (h.queries == 0 || a->shape->window > 0) /* what no block writes, or all add to */
         memset(w.dkeys, 0, 2 * h.length * h.wide_size * sizeof *w.dkeys);
     tiles_open();
-    pack_split(w.keys, PANEL, k, stride, h.length, h.size);
+    pack_panels(w.keys, PANEL, k, stride, 1, h.length, h.size);
     pack_panels(w.keys_across, PANEL, k, 1, stride, h.size, h.length);
     pack_panels(w.values_across, PANEL, k + h.hidden, 1, stride, h.size, h.length);
     for (size_t first = 0; first < h.queries; first += QUERIES)

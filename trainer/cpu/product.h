@@ -319,19 +319,18 @@ static struct strips pack_columns(unit *out, const storage *x, size_t step, size
 #endif
 }
 
-/* The columns of X [k, columns], whose numbers are whole units and whose rows are `row` units apart, as rows of A: in
- * place, or packed in `out` as by pack_columns. For tiles X has k padded to STEP_UNITS, and columns to STRIP. */
-static struct strips strips_of_columns(unit *out, const unit *x, size_t row, size_t k, size_t columns)
+/* The columns of X [units, columns], whole units whose rows are `row` units apart, as rows of A: in place, or packed in
+ * `out` as by pack_columns. For tiles X has whole steps of units, and columns padded to STRIP. */
+static struct strips strips_of_columns(unit *out, const unit *x, size_t row, size_t units, size_t columns)
 {
 #if TILES
-    const size_t units = padded(k, STEP_UNITS);
     for (size_t l = 0; l < units; l += STEP_UNITS)
         for (size_t j = 0; j < columns; j += TILE_ROWS)
             transpose_square(out + j / STRIP * STRIP * units + l * STRIP + j % STRIP * STEP_UNITS, STEP_UNITS,
                              (const storage *)(x + l * row + j), row * PER_UNIT);
     return (struct strips){out, STEP_UNITS, STRIP * STEP_UNITS, STRIP * units};
 #else
-    (void)out, (void)k, (void)columns;
+    (void)out, (void)units, (void)columns;
     return (struct strips){x, 1, row, STRIP};
 #endif
 }
