@@ -14,13 +14,12 @@
 
 #define QUERIES 64 /* query rows of a block */
 
-/* An upper bound: the forward pass, and units with narrower panels, need less. */
+/* An upper bound, the same at every level but that of tiles: pairs of numbers and narrower panels need less. */
 static size_t attention_scratch(const struct ops_limits *limits, int threads)
 {
     const size_t length = padded((size_t)limits->length_max, PANEL_MAX);
     const size_t size = padded((size_t)limits->head_size, PANEL_MAX);
-    const size_t units = 3 * length * size / PER_UNIT + (TILES ? QUERIES * length / PER_UNIT : 0);
-    const size_t numbers = units + 2 * length * size + 4 * QUERIES * size + 2 * QUERIES * length;
+    const size_t numbers = 5 * length * size + 4 * QUERIES * size + (TILES ? 3 : 2) * QUERIES * length;
     return (size_t)threads * padded(numbers * sizeof(real), 64);
 }
 
