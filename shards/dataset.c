@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "shards/masking.h"
+#include "tokenizer/tokenizer_files.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,39 +33,53 @@ static int find_length(struct dataset *dataset, uint32_t seq, enum split split, 
     return hint(err, "it holds these lengths: %s; dsdata build --seq makes others", lengths);
 }
 
-/* Finds the pieces that continue a word, from the text of vocab.txt, which has one piece per line. */
-static uint64_t *read_continues(struct str text, uint32_t vocab_size)
+/* Compares a file that cuts text with the manifest. */
+static int check_text(const char *directory, const struct manifest_text *text, struct error *err)
 {
-    SCOPED(mem_free_at) struct str *pieces = mem_clear(vocab_size, sizeof(*pieces));
-    size_t at = 0;
-    for (uint32_t id = 0; id < vocab_size && at < text.size; id++) {
-        const char *end = memchr(text.data + at, '\n', text.size - at);
-        pieces[id] = (struct str){text.data + at, end ? (size_t)(end - text.data) - at : text.size - at};
-        at += pieces[id].size + 1;
-    }
-    return mask_continues(pieces, vocab_size);
+    struct mapping map;
+    SCOPED(mem_free_at) char *path = path_join(directory, text->name);
+    if (!path_exists(path))
+        return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "the dataset's vocabulary is missing");
+    TRY(file_map(&map, path, err));
+    const bool same = map.size == text->bytes && hash64(map.data, map.size) == text->hash;
+    file_unmap(&map);
+    if (same)
+        return 0;
+    fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "not the vocabulary that the shards were made with");
+    return hint_command(err, "dsdata verify %s names what is damaged", directory);
+}
+
+static int check_texts(const char *directory, const struct manifest *manifest, struct error *err)
+{
+    struct manifest_text texts[MANIFEST_TEXTS];
+    for (size_t count = manifest_texts(manifest, texts), i = 0; i < count; i++)
+        if (texts[i].cuts)
+            TRY(check_text(directory, &texts[i], err));
+    return 0;
+}
+
+int dataset_vocab(struct vocab **vocab, const char *directory, const struct manifest *manifest, struct error *err)
+{
+    struct tokenizer_facts facts;
+    SCOPED(mem_free_at) char *path = path_join(directory, VOCAB_NAME);
+    *vocab = NULL;
+    TRY(check_texts(directory, manifest, err));
+    if (!manifest_is_bpe(manifest) && !manifest_option(manifest, "tokenizer.json"))
+        return vocab_read(vocab, path, VOCAB_OWN, err);
+    TRY(tokenizer_read(&facts, directory, PROFILE_HF, err));
+    *vocab = facts.vocab;
+    return 0;
 }
 
 static int open_vocabulary(struct dataset *dataset, struct error *err)
 {
-    struct mapping map;
-    SCOPED(mem_free_at) char *path = path_join(dataset->directory, VOCAB_NAME);
-    int result = 0;
-    if (!path_exists(path))
-        result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "the dataset's vocabulary is missing");
-    else if (file_map(&map, path, err) < 0)
-        result = -1;
-    else {
-        if (map.size != dataset->manifest.vocab_bytes || hash64(map.data, map.size) != dataset->manifest.vocab_hash) {
-            fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "not the vocabulary that the shards were made with");
-            result = hint_command(err, "dsdata verify %s names what is damaged", dataset->directory);
-        } else if (dataset->manifest.masking == MASKS_WHOLE_WORD) {
-            dataset->continues =
-                read_continues((struct str){(const char *)map.data, map.size}, dataset->manifest.vocab_size);
-        }
-        file_unmap(&map);
-    }
-    return result;
+    struct vocab *vocab;
+    if (dataset->manifest.masking != MASKS_WHOLE_WORD)
+        return check_texts(dataset->directory, &dataset->manifest, err);
+    TRY(dataset_vocab(&vocab, dataset->directory, &dataset->manifest, err));
+    dataset->words = word_starts_open(vocab);
+    vocab_close(vocab);
+    return 0;
 }
 
 static int open_shard(const struct dataset *dataset, uint32_t index, struct shard *shard, struct error *err)
@@ -120,7 +134,7 @@ void dataset_close(struct dataset *dataset)
     for (uint32_t i = 0; dataset->shards && i < dataset->length->shards; i++)
         shard_close(&dataset->shards[i]);
     mem_free(dataset->shards);
-    mem_free(dataset->continues);
+    word_starts_close(dataset->words);
     mem_free(dataset->directory);
     manifest_release(&dataset->manifest);
     *dataset = (struct dataset){0};

@@ -8,6 +8,7 @@
 #include "shards/sample.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <stdio.h>
 
@@ -85,14 +86,53 @@ void manifest_add_language(struct manifest *manifest, const char *name, uint64_t
     manifest->languages = languages;
 }
 
-bool manifest_templates(const struct manifest *manifest, uint64_t *bytes, uint64_t *hash)
+static bool templates_of(const struct manifest *manifest, struct manifest_text *text)
 {
     const char *size = manifest_option(manifest, "templates-bytes"), *digits = manifest_option(manifest, "templates");
     char *end;
-    if (!size || !digits || hash_parse(digits, hash) < 0)
+    *text = (struct manifest_text){.name = TEMPLATES_NAME};
+    if (!size || !digits || hash_parse(digits, &text->hash) < 0)
         return false;
-    *bytes = strtoull(size, &end, 10);
-    return *end == '\0' && *bytes > 0 && *bytes <= INT64_MAX;
+    text->bytes = strtoull(size, &end, 10);
+    return *end == '\0' && text->bytes > 0 && text->bytes <= INT64_MAX;
+}
+
+/* "0123456789abcdef 3583228": hash and bytes. */
+static bool read_option(const struct manifest *manifest, struct manifest_text *text)
+{
+    const char *value = manifest_option(manifest, text->name);
+    int end = 0;
+    return value && sscanf(value, "%16" SCNx64 " %" SCNu64 "%n", &text->hash, &text->bytes, &end) == 2 &&
+           value[end] == '\0';
+}
+
+size_t manifest_texts(const struct manifest *manifest, struct manifest_text texts[MANIFEST_TEXTS])
+{
+    size_t count = 0;
+    texts[count++] = (struct manifest_text){VOCAB_NAME, manifest->vocab_bytes, manifest->vocab_hash, true};
+    if (templates_of(manifest, &texts[count]))
+        count++;
+    for (int i = 1; i < TOKENIZER_FILES; i++) {
+        texts[count] = (struct manifest_text){.name = tokenizer_file_names[i], .cuts = true};
+        count += read_option(manifest, &texts[count]);
+    }
+    return count;
+}
+
+void manifest_add_tokenizer(struct manifest *manifest, const struct tokenizer_files *files)
+{
+    char value[48];
+    for (int i = 1; i < TOKENIZER_FILES; i++)
+        if (files->all[i].size > 0) {
+            snprintf(value, sizeof value, "%016" PRIx64 " %zu", hash64(files->all[i].data, files->all[i].size),
+                     files->all[i].size);
+            manifest_add_option(manifest, tokenizer_file_names[i], value);
+        }
+}
+
+bool manifest_is_bpe(const struct manifest *manifest)
+{
+    return manifest_option(manifest, "vocab-kind") != NULL;
 }
 
 struct manifest_language manifest_holes(const struct manifest *manifest)

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "shards/format.h"
+#include "shards/tokenizer_copy.h"
 
 #include <stdbool.h>
 
@@ -103,9 +104,9 @@ struct manifest {
     uint32_t format_version; /* set by manifest_write and manifest_read */
     uint32_t text_version;
     uint32_t vocab_size;
-    uint64_t vocab_bytes; /* of vocab.txt */
-    uint64_t vocab_hash;  /* XXH3-64 of the bytes of vocab.txt */
-    struct special_ids special;
+    uint64_t vocab_bytes;       /* of vocab.txt */
+    uint64_t vocab_hash;        /* XXH3-64 of the bytes of vocab.txt */
+    struct special_ids special; /* unk: of a tokenizer without that role the mask's, which no text gives */
     bool cased;
     bool accents_kept; /* "accents": "keep", else "strip" */
     enum pair_kind pairs;
@@ -152,9 +153,19 @@ const char *manifest_valid_by(const struct manifest *manifest);
 bool manifest_of_pages(const struct manifest *manifest);
 /* The value of an option that changes bytes, or NULL. Lives as long as the manifest. */
 const char *manifest_option(const struct manifest *manifest, const char *name);
-/* The size and hash of templates.txt, from the options "templates-bytes" and "templates"; false where the dataset has
- * none. */
-bool manifest_templates(const struct manifest *manifest, uint64_t *bytes, uint64_t *hash);
+/* The files that a dataset has beside shards, build.json and the manifest: vocab.txt; templates.txt, if the manifest
+ * has the options "templates" (its hash) and "templates-bytes"; and the files of a byte-level BPE, or of WordPiece with
+ * added tokens (tokenizer_copy.h), each an option of its name with hash and bytes. Returns their number. */
+#define MANIFEST_TEXTS (1 + TOKENIZER_FILES)
+struct manifest_text {
+    const char *name;
+    uint64_t bytes, hash;
+    bool cuts; /* text is cut by it: all but the templates */
+};
+size_t manifest_texts(const struct manifest *manifest, struct manifest_text texts[MANIFEST_TEXTS]);
+void manifest_add_tokenizer(struct manifest *manifest, const struct tokenizer_files *files);
+/* The vocabulary is a byte-level BPE: the option "vocab-kind". */
+bool manifest_is_bpe(const struct manifest *manifest);
 /* Bytes of page text read: the sum over all fates and all dropped pages. */
 uint64_t manifest_text_bytes(const struct manifest *manifest);
 /* Sums over the languages; holes per MB (10^6 bytes) of text, 0 where there is no text. */

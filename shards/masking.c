@@ -4,8 +4,6 @@
  * positions then writes the masks. */
 #include "shards/masking.h"
 
-#include "base/mem.h"
-
 #include <assert.h>
 #include <stdbool.h>
 #include <string.h>
@@ -73,19 +71,6 @@ struct words {
     uint16_t sizes[SHARD_SEQ_MAX]; /* by first position */
 };
 
-uint64_t *mask_continues(const struct str *pieces, size_t count)
-{
-    uint64_t *bits = mem_clear(count / 64 + 1, sizeof *bits);
-    for (size_t id = 0; id < count; id++)
-        bits[id / 64] |= (uint64_t)str_starts(pieces[id], STR("##")) << id % 64;
-    return bits;
-}
-
-static bool continues(const struct mask_rules *rules, uint32_t id)
-{
-    return rules->continues[id / 64] >> id % 64 & 1;
-}
-
 static uint64_t key_of(const struct draws *draws, uint32_t position)
 {
     return (uint64_t)draws->words[WORD_KEY][position] << 32 | position;
@@ -94,13 +79,15 @@ static uint64_t key_of(const struct draws *draws, uint32_t position)
 static void find_words(const struct draws *draws, const struct mask_rules *rules, const struct sample *sample,
                        struct words *words)
 {
+    bool starts[SHARD_SEQ_MAX];
+    word_starts_mark(rules->words, sample->ids, sample->length, starts);
     words->count = 0;
     for (uint32_t i = 0, open = 0; i < sample->length; i++) { /* open: tokens of the current word so far; 0: no word */
         if (sample->ids[i] == rules->cls || sample->ids[i] == rules->sep) {
             open = 0;
             continue;
         }
-        if (open == 0 || !continues(rules, sample->ids[i])) {
+        if (open == 0 || starts[i]) {
             words->keys[words->count++] = key_of(draws, i);
             open = 0;
         }
@@ -201,7 +188,7 @@ void mask_sample(const struct random_stream *stream, uint32_t index, const struc
     assert(sample->masked == 0 && sample->length <= SHARD_SEQ_MAX);
     random_row(stream, index, 0, sample->length, rows);
     const uint32_t count = mask_count(sample->length, rules->millionths, rules->predictions);
-    sample->masked = (rules->continues ? choose_words : choose_pieces)(&draws, rules, sample, count);
+    sample->masked = (rules->words ? choose_words : choose_pieces)(&draws, rules, sample, count);
     for (uint32_t m = 0; m < sample->masked; m++) {
         uint32_t *id = &sample->ids[sample->positions[m]];
         sample->labels[m] = *id;

@@ -2,12 +2,13 @@
  * fresh ones. The rule is BERT's (Devlin et al. 2019, section 3.1): of the chosen tokens, 80 % become [MASK], 10 %
  * stay, and 10 % become any piece of the vocabulary, special pieces included, as in Google's
  * create_pretraining_data.py; `dstrain` may choose other shares. Whole words: a word is a piece and the pieces after it
- * that continue it; words are masked whole or not at all. Pure; any thread. */
+ * that continue it (tokenizer/word_starts.h); words are masked whole or not at all. Pure; any thread. */
 #pragma once
 
 #include "base/random.h"
 #include "base/str.h"
 #include "shards/sample.h"
+#include "tokenizer/word_starts.h"
 
 /* In millionths: that a chosen token becomes [MASK]; and if it does not, that it stays. */
 struct mask_split {
@@ -24,13 +25,8 @@ struct mask_rules {
     uint32_t millionths;     /* probability that a token is masked */
     uint32_t predictions;    /* P */
     struct mask_split split;
-    /* Whole words: bit id % 64 of continues[id / 64] says whether a piece continues the word before it. NULL: each
-     * piece is masked by itself. */
-    const uint64_t *continues;
+    const struct word_starts *words; /* whole words; NULL: each piece is masked by itself */
 };
-
-/* Marks the pieces of a vocabulary that continue a word: those that begin with "##". The caller frees the result. */
-uint64_t *mask_continues(const struct str *pieces, size_t count);
 
 /* The number of masks of a sample of `tokens` tokens: min(P, max(1, tokens · probability rounded half to even)). */
 uint32_t mask_count(uint32_t tokens, uint32_t millionths, uint32_t predictions);

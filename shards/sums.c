@@ -42,12 +42,10 @@ static int list_files(struct sums *sums, const char *directory, struct error *er
     char name[SHARD_NAME_BYTES];
     TRY(manifest_read(&manifest, directory, err));
     add(sums, MANIFEST_NAME);
-    add(sums, VOCAB_NAME);
-    sums->total = manifest.vocab_bytes;
-    uint64_t bytes, hash;
-    if (manifest_templates(&manifest, &bytes, &hash)) {
-        add(sums, TEMPLATES_NAME);
-        sums->total += bytes;
+    struct manifest_text texts[MANIFEST_TEXTS];
+    for (size_t count = manifest_texts(&manifest, texts), i = 0; i < count; i++) {
+        add(sums, texts[i].name);
+        sums->total += texts[i].bytes;
     }
     for (size_t i = 0; i < manifest.length_count; i++) {
         sums->total += manifest_length_bytes(&manifest, &manifest.lengths[i]);

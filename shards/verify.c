@@ -217,12 +217,13 @@ static int verify_whole(struct verifier *v, const char *name, uint64_t bytes, ui
 
 static int verify_texts(struct verifier *v, const struct manifest *manifest)
 {
-    uint64_t bytes, hash;
-    int result = verify_whole(v, VOCAB_NAME, manifest->vocab_bytes, manifest->vocab_hash,
-                              "the vocabulary is damaged, or not the one it was built with");
-    if (result >= 0 && manifest_templates(manifest, &bytes, &hash))
-        result =
-            verify_whole(v, TEMPLATES_NAME, bytes, hash, "the templates are damaged, or not those it was built with");
+    struct manifest_text texts[MANIFEST_TEXTS];
+    int result = 0;
+    for (size_t count = manifest_texts(manifest, texts), i = 0; result >= 0 && i < count; i++)
+        result = verify_whole(v, texts[i].name, texts[i].bytes, texts[i].hash,
+                              !texts[i].cuts ? "the templates are damaged, or not those it was built with"
+                              : i == 0       ? "the vocabulary is damaged, or not the one it was built with"
+                                             : "the tokenizer is damaged, or not the one it was built with");
     return result;
 }
 

@@ -17,7 +17,7 @@ endmacro()
 
 room(base)
 room(tokenizer base)
-room(shards base)
+room(shards base tokenizer)
 
 set(below base tokenizer shards)
 room(pipeline/parts ${below})

@@ -129,11 +129,13 @@ static __attribute__((noinline)) void cut_word(void *context, const struct found
 
 /* Records the words of GPT-2's pattern in the first block of a text that has more than a block, and returns where the
  * next one begins, which is `at` itself where the block says too little. Only ASCII is known here, and an apostrophe
- * that may begin an ending is left to split_word. A blank before a letter, a number or a sign belongs to its word. */
-static inline const char *find_ascii(union memory *memory, const char *at, struct found **found)
+ * that may begin an ending is left to split_word, as is a word that ends after `before`. A blank before a letter, a
+ * number or a sign belongs to its word. */
+static inline const char *find_ascii(union memory *memory, const char *at, const char *before, struct found **found)
 {
     const struct split_ascii sets = split_look(at);
-    const unsigned used = sets.rest ? (unsigned)__builtin_ctzll(sets.rest) : ASCII_BLOCK;
+    unsigned used = sets.rest ? (unsigned)__builtin_ctzll(sets.rest) : ASCII_BLOCK;
+    used = before - at < (ptrdiff_t)used ? (unsigned)(before - at) : used;
     if (used < 2)
         return at;
     const uint64_t known = ~(uint64_t)0 >> (ASCII_BLOCK - used);
@@ -154,10 +156,19 @@ static inline const char *find_ascii(union memory *memory, const char *at, struc
     return at + from;
 }
 
+/* The sentences of a text: ends[i] becomes the number of ids after those of sentence i. */
+struct cuts {
+    const char *text;
+    const struct str *sentences;
+    size_t count, done; /* done: sentences that have an end */
+    size_t *ends;
+};
+
 /* Text to words, and those to ids. */
 struct task {
     struct cutter_state *state;
     struct ids *ids;
+    struct cuts *cuts;                            /* NULL: it has no sentences */
     void (*word)(void *context, struct str word); /* NULL: ids are wanted */
     void *context;
     struct ids *places;            /* NULL: they are not wanted */
@@ -236,13 +247,55 @@ static void trace(struct cutter_state *state, struct str text)
     }
 }
 
+/* ---- sentences ---- */
+
+/* The byte of the text at which the words of the next sentence begin: its own first, or the blank before it. */
+static size_t next_cut(const struct cuts *cuts)
+{
+    if (cuts->done + 1 >= cuts->count)
+        return SIZE_MAX;
+    const char *const at = cuts->sentences[cuts->done + 1].data;
+    return (size_t)(at - cuts->text) - (at > cuts->text && at[-1] == ' ');
+}
+
+/* Ends the sentences before byte `at` of task->within, where a word or token begins. */
+static void end_sentences(const struct task *task, size_t at)
+{
+    if (!task->cuts)
+        return;
+    const size_t place = task->before + (task->begins ? task->begins[at] : at);
+    while (place >= next_cut(task->cuts))
+        task->cuts->ends[task->cuts->done++] = task->ids->count;
+}
+
+/* The first byte of task->within from `from` on, and before `to`, at which the next sentence begins; else `to`. */
+static size_t cut_within(const struct task *task, size_t from, size_t to)
+{
+    const size_t cut = task->cuts ? next_cut(task->cuts) : SIZE_MAX;
+    if (cut == SIZE_MAX || cut < task->before)
+        return cut == SIZE_MAX ? to : from;
+    if (!task->begins)
+        return cut - task->before < to ? cut - task->before : to;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        if (task->before + task->begins[middle] < cut)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return to;
+}
+
 /* ---- text to words, and those to ids ---- */
 
 static void cut_stretch(const struct task *task, struct str text)
 {
     struct cutter_state *const state = task->state;
     const struct cutter *const cutter = state->cutter;
-    size_t done = task->places ? (size_t)(text.data - task->within.data) : 0, skipped = 0;
+    const bool placed = task->places || task->cuts;
+    const size_t base = placed ? (size_t)(text.data - task->within.data) : 0, size = text.size;
+    size_t done = base, skipped = 0;
+    end_sentences(task, base);
     if (cutter->rules.prefix_space && *text.data != ' ') {
         buf_reset(&state->prefixed);
         buf_add_byte(&state->prefixed, ' ');
@@ -250,12 +303,19 @@ static void cut_stretch(const struct task *task, struct str text)
         text = buf_str(&state->prefixed);
         skipped = 1;
     }
-    const char *const end = text.data + text.size;
+    const char *const end = text.data + text.size, *const first = text.data + skipped;
+    const char *cut = first + (cut_within(task, base, base + size) - base);
     struct found *found = state->recall.found;
     const bool blocks = !task->word && !task->places && !cutter->rules.pattern->cl100k;
     for (const char *at = text.data, *stop; at < end; at = stop) {
+        if (at >= cut) {
+            recall(&state->recall, found, task->ids, cut_word, state);
+            found = state->recall.found;
+            end_sentences(task, base + (size_t)(at - first));
+            cut = first + (cut_within(task, base, base + size) - base);
+        }
         if (blocks && end - at >= (ptrdiff_t)(ASCII_BLOCK + MEMORY_BYTES)) {
-            at = find_ascii(state->recall.memory, at, &found);
+            at = find_ascii(state->recall.memory, at, cut, &found);
             if (found > state->recall.found + FOUND_MAX - ASCII_BLOCK) {
                 recall(&state->recall, found, task->ids, cut_word, state);
                 found = state->recall.found;
@@ -301,6 +361,8 @@ static void cut_at_tokens(const struct task *task, const struct added_search *se
         if (!token) {
             next(task, part);
         } else if (!task->word) {
+            if (task->cuts)
+                end_sentences(task, (size_t)(text.data - task->within.data) + from);
             ids_add(task->ids, token->id);
             if (task->places)
                 add_place(task, (size_t)(text.data - task->within.data) + from,
@@ -316,7 +378,7 @@ static void cut_normal(const struct task *task, struct str text)
     const struct str as_it_is = text;
     if (state->cutter->rules.nfc)
         text = nfc(&state->normalizer, state->cutter->facts, text, &state->composed);
-    if (task->places) {
+    if (task->places || task->cuts) {
         part.before = (size_t)(as_it_is.data - task->within.data);
         part.within = text;
         if (text.data != as_it_is.data) {
@@ -329,7 +391,7 @@ static void cut_normal(const struct task *task, struct str text)
     cut_at_tokens(&part, state->cutter->normal, text, cut_stretch);
 }
 
-static void cut_text(const struct task *task, struct str text)
+static void cut_text(struct task *task, struct str text)
 {
     struct cutter_state *const state = task->state;
     if (!utf8_valid(text)) {
@@ -337,10 +399,9 @@ static void cut_text(const struct task *task, struct str text)
         buf_add_str(&state->repaired, text);
         text = (struct str){state->repaired.data, utf8_repair(state->repaired.data, text.size, NULL)};
     }
+    task->within = text;
     if (text.size > 0)
-        cut_at_tokens(
-            &(struct task){task->state, task->ids, task->word, task->context, task->places, text, NULL, NULL, 0},
-            state->cutter->raw, text, cut_normal);
+        cut_at_tokens(task, state->cutter->raw, text, cut_normal);
 }
 
 static void ids_of(void *own, struct str text, struct ids *out)
@@ -354,10 +415,20 @@ static void places_of(void *own, struct str text, struct ids *out, struct ids *p
     cut_text(&(struct task){.state = own, .ids = out, .places = places}, text);
 }
 
+static void sentences_of(void *own, struct str text, const struct str *sentences, size_t count, struct ids *out,
+                         size_t *ends)
+{
+    struct cuts cuts = {text.data, sentences, count, 0, ends};
+    assert(utf8_valid(text) && text.size <= UINT32_MAX);
+    cut_text(&(struct task){.state = own, .ids = out, .cuts = &cuts}, text);
+    while (cuts.done < count)
+        ends[cuts.done++] = out->count;
+}
+
 static void words_of(void *own, struct str text, void (*word)(void *context, struct str word), void *context)
 {
     cut_text(&(struct task){.state = own, .word = word, .context = context}, text);
 }
 
-const struct tokenizer_kind kind_bpe_bytes = {open_cutter, close_cutter, open_state, close_state,
-                                              ids_of,      places_of,    words_of};
+const struct tokenizer_kind kind_bpe_bytes = {open_cutter, close_cutter, open_state,   close_state,
+                                              ids_of,      places_of,    sentences_of, words_of};

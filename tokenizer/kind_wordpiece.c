@@ -308,10 +308,20 @@ static void ids_of(void *own, struct str text, struct ids *out)
     cut_text(&(struct task){.state = own, .ids = out}, text);
 }
 
+static void sentences_of(void *own, struct str text, const struct str *sentences, size_t count, struct ids *out,
+                         size_t *ends)
+{
+    (void)text;
+    for (size_t i = 0; i < count; i++) {
+        ids_of(own, sentences[i], out);
+        ends[i] = out->count;
+    }
+}
+
 static void words_of(void *own, struct str text, void (*word)(void *context, struct str word), void *context)
 {
     cut_text(&(struct task){.state = own, .word = word, .context = context}, text);
 }
 
-const struct tokenizer_kind kind_wordpiece = {open_cutter, close_cutter, open_state, close_state,
-                                              ids_of,      NULL,         words_of};
+const struct tokenizer_kind kind_wordpiece = {open_cutter, close_cutter, open_state,   close_state,
+                                              ids_of,      NULL,         sentences_of, words_of};

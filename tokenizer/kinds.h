@@ -16,9 +16,11 @@ struct tokenizer_kind {
     /* What belongs to a thread. */
     void *(*state_open)(const void *model);
     void (*state_close)(void *state); /* not NULL */
-    /* tokenizer_ids, tokenizer_places (or NULL) and tokenizer_words. */
+    /* tokenizer_ids, tokenizer_places (or NULL), tokenizer_sentences and tokenizer_words. */
     void (*ids)(void *state, struct str text, struct ids *out);
     void (*places)(void *state, struct str text, struct ids *out, struct ids *places);
+    void (*sentences)(void *state, struct str text, const struct str *sentences, size_t count, struct ids *out,
+                      size_t *ends);
     void (*words)(void *state, struct str text, void (*word)(void *context, struct str word), void *context);
 };
 VOCAB_KIND_LIST(KIND_ENTRY)

@@ -63,6 +63,12 @@ void tokenizer_places(struct tokenizer_state *state, struct str text, struct ids
     state->kind->places(state->state, text, out, places);
 }
 
+void tokenizer_sentences(struct tokenizer_state *state, struct str text, const struct str *sentences, size_t count,
+                         struct ids *out, size_t *ends)
+{
+    state->kind->sentences(state->state, text, sentences, count, out, ends);
+}
+
 void tokenizer_words(struct tokenizer_state *state, struct str text, void (*word)(void *context, struct str word),
                      void *context)
 {

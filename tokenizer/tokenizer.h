@@ -40,6 +40,13 @@ void tokenizer_ids(struct tokenizer_state *state, struct str text, struct ids *o
  * blank that a piece begins with belongs to its place. */
 void tokenizer_places(struct tokenizer_state *state, struct str text, struct ids *out, struct ids *places);
 
+/* Appends the ids of a well-formed text of `count` sentences, which are views into it in their order; ends[i] becomes
+ * the number of ids in *out after sentence i. A byte-level BPE gives the ids of the whole text: a word belongs to the
+ * sentence in which it begins, with the blank before it; other white space, to the sentence before it. WordPiece gives
+ * those of each sentence. */
+void tokenizer_sentences(struct tokenizer_state *state, struct str text, const struct str *sentences, size_t count,
+                         struct ids *out, size_t *ends);
+
 /* Calls word(context, …) with each normalised word of `text` in order, before WordPiece, for counting: well-formed
  * UTF-8, not empty, valid during the call. */
 void tokenizer_words(struct tokenizer_state *state, struct str text, void (*word)(void *context, struct str word),

@@ -271,6 +271,18 @@ int tokenizer_read(struct tokenizer_facts *facts, const char *path, enum profile
     return result;
 }
 
+bool tokenizer_present(const char *directory)
+{
+    static const char *const names[] = {"tokenizer.json", "vocab.txt", "merges.txt"};
+    bool present = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = path_join(directory, names[i]);
+        present = present || path_exists(path);
+        mem_free(path);
+    }
+    return present;
+}
+
 json_t *tokenizer_added(const char *directory)
 {
     struct error ignored = {0};

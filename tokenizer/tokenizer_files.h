@@ -26,6 +26,9 @@ struct tokenizer_facts {
  * ERR_INPUT: damaged, or specials are missing. On error facts->vocab is NULL. */
 int tokenizer_read(struct tokenizer_facts *facts, const char *path, enum profile profile, struct error *err);
 
+/* Whether a directory has files that tokenizer_read reads. */
+bool tokenizer_present(const char *directory);
+
 /* The added tokens of a directory but BERT's special ones, as an array of texts, which the caller json_decref's. Files
  * that cannot be read have none. */
 json_t *tokenizer_added(const char *directory);

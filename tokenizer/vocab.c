@@ -96,6 +96,14 @@ struct str vocab_spell(struct str piece, struct buf *scratch)
     return scratch->size > piece.size ? buf_str(scratch) : piece;
 }
 
+bool vocab_finds_tokens(const struct vocab *vocab)
+{
+    for (size_t i = 0; i < vocab->added.count; i++)
+        if (!vocab->added.items[i].special)
+            return true;
+    return false;
+}
+
 const char *vocab_role_name(enum vocab_role role)
 {
     static const char *const names[ROLES] = {
@@ -124,6 +132,29 @@ int vocab_need_roles(const struct vocab *vocab, const char *path, struct error *
             }
     }
     return 0;
+}
+
+void vocab_readable(const struct vocab *vocab, uint32_t id, struct buf *out)
+{
+    struct buf bytes = {0};
+    uint32_t code_point;
+    unsigned skip;
+    if (vocab->kind == VOCAB_WORDPIECE || !bpe_bytes(vocab->pieces[id], &bytes)) {
+        buf_add_str(out, vocab->pieces[id]);
+        return;
+    }
+    for (size_t at = 0; at < bytes.size;) {
+        char letter[4];
+        const unsigned size = utf8_decode(bytes.data + at, bytes.size - at, &code_point, &skip);
+        if (size > 0 && code_point > ' ' && code_point != 0x7F) {
+            buf_add(out, bytes.data + at, size);
+            at += size;
+            continue;
+        }
+        for (unsigned left = size > 0 ? size : skip; left > 0; left--)
+            buf_add(out, letter, utf8_write(bpe_letter((unsigned char)bytes.data[at++]), letter));
+    }
+    buf_release(&bytes);
 }
 
 int vocab_need_wordpiece(const struct vocab *vocab, const char *path, struct error *err)

@@ -77,6 +77,9 @@ int vocab_from_pieces(struct vocab **vocab, const struct str *pieces, size_t cou
 /* The same of any kind, with the pieces of the roles: VOCAB_NONE where there is none. Its `bpe` is NULL. */
 struct vocab *vocab_make(enum vocab_kind kind, const struct str *pieces, size_t count, const uint32_t roles[ROLES]);
 
+/* Whether texts have tokens beside the special ones. */
+bool vocab_finds_tokens(const struct vocab *vocab);
+
 /* The name of a role: "pad". ERR_UNSAFE, naming the role, unless every role has a piece of its own; `path` names the
  * vocabulary. */
 const char *vocab_role_name(enum vocab_role role);
@@ -87,6 +90,10 @@ int vocab_need_wordpiece(const struct vocab *vocab, const char *path, struct err
 /* A piece on one line: LF and CR become the letters that byte-level BPE has for them. Returns `piece` itself where it
  * has none, else a view into `scratch`. */
 struct str vocab_spell(struct str piece, struct buf *scratch);
+
+/* Appends what a reader sees of a piece. Of a byte-level BPE: its characters, and letters ("Ġ" for a blank) for bytes
+ * that are none or that show nothing. */
+void vocab_readable(const struct vocab *vocab, uint32_t id, struct buf *out);
 
 /* Writes vocab.txt, one piece a line, each line ended by LF. */
 int vocab_write(const struct vocab *vocab, const char *path, struct error *err);

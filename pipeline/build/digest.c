@@ -13,6 +13,8 @@ struct digest {
     struct tokenizer_state *tokenizer;
     struct sentences sentences;
     struct ids ids;
+    size_t *ends; /* of the sentences in `ids` */
+    size_t ends_room;
     struct documents documents;
     struct pairs pairs;
     struct shard_layout layouts[OPT_NUMBERS_MAX];
@@ -20,7 +22,7 @@ struct digest {
     struct mask_rules rules[OPT_NUMBERS_MAX];
     struct near_rules near;
     struct gram_scratch grams;
-    uint64_t *continues; /* for the rules; NULL if masking is by token */
+    struct word_starts *words; /* for the rules; NULL if masking is by token */
 };
 
 struct digest *digest_open(const struct digest_options *options)
@@ -36,7 +38,7 @@ struct digest *digest_open(const struct digest_options *options)
     }
     digest->tokenizer = tokenizer_state_open(options->tokenizer);
     if (recipe->masking == MASKS_WHOLE_WORD)
-        digest->continues = mask_continues(vocab->pieces, vocab->count);
+        digest->words = word_starts_open(vocab);
     for (size_t i = 0; i < recipe->length_count; i++) {
         digest->layouts[i] = shard_layout_make(recipe->seq[i], recipe->predictions[i], vocab->count);
         digest->samples[i] = sample_make(&digest->layouts[i]);
@@ -47,7 +49,7 @@ struct digest *digest_open(const struct digest_options *options)
                                                .millionths = recipe->mask_prob,
                                                .predictions = recipe->predictions[i],
                                                .split = MASK_SPLIT_BERT,
-                                               .continues = digest->continues};
+                                               .words = digest->words};
     }
     return digest;
 }
@@ -63,7 +65,8 @@ void digest_close(struct digest *digest)
     ids_release(&digest->ids);
     documents_release(&digest->documents);
     pairs_release(&digest->pairs);
-    mem_free(digest->continues);
+    mem_free(digest->ends);
+    word_starts_close(digest->words);
     for (size_t i = 0; i < digest->options.recipe->length_count; i++)
         sample_release(&digest->samples[i]);
     mem_free(digest);
@@ -90,6 +93,20 @@ void digested_release(struct digested *digested)
         buf_release(&digested->samples[set]);
 }
 
+/* The ids of the sentences of a text. The line feed that ends its last paragraph is no part of it. */
+static void cut_sentences(struct digest *digest, struct str text)
+{
+    const struct sentences *sentences = &digest->sentences;
+    if (sentences->count > digest->ends_room) {
+        digest->ends_room = 2 * sentences->count;
+        digest->ends = mem_grow(digest->ends, digest->ends_room, sizeof *digest->ends);
+    }
+    if (text.size > 0 && text.data[text.size - 1] == '\n')
+        text.size--;
+    digest->ids.count = 0;
+    tokenizer_sentences(digest->tokenizer, text, sentences->items, sentences->count, &digest->ids, digest->ends);
+}
+
 /* Adds the text of one article as a document of pieces; false if it gives none. */
 static bool add_document(struct digest *digest, const struct article_options *options, const struct article *article,
                          struct counts *counts)
@@ -98,15 +115,11 @@ static bool add_document(struct digest *digest, const struct article_options *op
     const bool valid = document_is_held_out(article->held_by, recipe->valid);
     article_sentences(options, article, &digest->sentences);
     documents_begin(&digest->documents, article->id, valid);
-    size_t pieces = 0;
-    for (size_t i = 0; i < digest->sentences.count; i++) {
-        digest->ids.count = 0;
-        tokenizer_ids(digest->tokenizer, digest->sentences.items[i], &digest->ids);
-        documents_sentence(&digest->documents, digest->ids.data, digest->ids.count);
-        pieces += digest->ids.count;
-        for (size_t k = 0; k < digest->ids.count; k++)
-            counts->unknown += digest->ids.data[k] == digest->options.vocab->unk;
-    }
+    cut_sentences(digest, article->text);
+    for (size_t i = 0, from = 0; i < digest->sentences.count; from = digest->ends[i++])
+        documents_sentence(&digest->documents, digest->ids.data + from, digest->ends[i] - from);
+    for (size_t k = 0; k < digest->ids.count; k++)
+        counts->unknown += digest->ids.data[k] == digest->options.vocab->unk;
     if (!documents_end(&digest->documents))
         return false;
     counts->documents++;
@@ -115,7 +128,7 @@ static bool add_document(struct digest *digest, const struct article_options *op
         counts->held[i] += document_is_held_out(article->held_by, counts_held_steps[i]);
     counts->text_bytes += article->text.size;
     counts->sentences += digest->sentences.count;
-    counts->pieces += pieces;
+    counts->pieces += digest->ids.count;
     return true;
 }
 

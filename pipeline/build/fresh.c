@@ -107,8 +107,12 @@ static int check_inputs(const struct path_list *files, const char *directory, co
 /* --vocab may be a folder that holds the file. */
 static int check_vocabulary(const char *site, const char *vocab, struct error *err)
 {
-    SCOPED(mem_free_at) char *ours = path_join(site, VOCAB_NAME), *inside = path_join(vocab, VOCAB_NAME);
-    const bool same = path_same(ours, vocab) || path_same(ours, inside);
+    bool same = false;
+    for (int i = 0; i < TOKENIZER_FILES; i++) {
+        SCOPED(mem_free_at) char *ours = path_join(site, tokenizer_file_names[i]);
+        SCOPED(mem_free_at) char *inside = path_join(vocab, tokenizer_file_names[i]);
+        same = same || path_same(ours, vocab) || path_same(ours, inside);
+    }
     return same ? refuse_input(vocab, site, err) : 0;
 }
 
@@ -199,10 +203,9 @@ static int place_new(const char *directory, const char *site, const struct manif
 {
     for (size_t i = 0; i < manifest->length_count; i++)
         TRY(place_length(directory, site, &manifest->lengths[i], err));
-    uint64_t bytes, hash;
-    TRY(place(directory, site, VOCAB_NAME, err));
-    if (manifest_templates(manifest, &bytes, &hash))
-        TRY(place(directory, site, TEMPLATES_NAME, err));
+    struct manifest_text texts[MANIFEST_TEXTS];
+    for (size_t count = manifest_texts(manifest, texts), i = 0; i < count; i++)
+        TRY(place(directory, site, texts[i].name, err));
     TRY(place(directory, site, BUILD_NAME, err));
     TRY(place(directory, site, MANIFEST_NAME, err));
     TRY(path_remove_empty(site, err));
@@ -231,7 +234,10 @@ int fresh_old_bytes(const char *directory, uint64_t *bytes, struct error *err)
     struct manifest manifest;
     SCOPED(mem_free_at) char *path = path_join(directory, MANIFEST_NAME);
     const int found = owned_manifest(path, &manifest, err);
-    *bytes = found > 0 ? manifest.vocab_bytes : 0;
+    *bytes = 0;
+    struct manifest_text texts[MANIFEST_TEXTS];
+    for (size_t count = found > 0 ? manifest_texts(&manifest, texts) : 0, i = 0; i < count; i++)
+        *bytes += texts[i].bytes;
     for (size_t i = 0; i < manifest.length_count; i++)
         *bytes += manifest_length_bytes(&manifest, &manifest.lengths[i]);
     manifest_release(&manifest);

@@ -79,10 +79,9 @@ int owned_of_manifest(struct path_list *files, const struct manifest *manifest, 
     for (size_t i = 0; i < manifest->length_count; i++)
         for (uint32_t shard = 0; shard < manifest->lengths[i].shards; shard++)
             add(files, manifest_shard_name(&manifest->lengths[i], shard, name));
-    uint64_t bytes, hash;
-    add(files, VOCAB_NAME);
-    if (manifest_templates(manifest, &bytes, &hash))
-        add(files, TEMPLATES_NAME);
+    struct manifest_text texts[MANIFEST_TEXTS];
+    for (size_t count = manifest_texts(manifest, texts), i = 0; i < count; i++)
+        add(files, texts[i].name);
     add(files, BUILD_NAME);
     char title[64], card[64], root[17];
     snprintf(title, sizeof title, "<title>Dataset %s</title>", hash_text(manifest->root_hash, root));
@@ -125,13 +124,19 @@ static int add_shards(struct path_list *files, json_int_t seq, const char *direc
 
 int owned_of_journal(struct path_list *files, const struct journal *journal, const char *directory, struct error *err)
 {
-    static const char *const names[] = {VOCAB_NAME, VOCAB_NAME ".tmp", TEMPLATES_NAME,       TEMPLATES_NAME ".tmp",
-                                        BUILD_NAME, BUILD_NAME ".tmp", MANIFEST_NAME ".tmp", JOURNAL_NAME ".tmp"};
+    static const char *const names[] = {TEMPLATES_NAME,    TEMPLATES_NAME ".tmp", BUILD_NAME,
+                                        BUILD_NAME ".tmp", MANIFEST_NAME ".tmp",  JOURNAL_NAME ".tmp"};
     const json_t *lengths = json_object_get(json_object_get(journal->identity, "recipe"), "seq"), *seq;
     size_t i;
     json_array_foreach(lengths, i, seq) TRY(add_shards(files, json_integer_value(seq), directory, err));
     for (i = 0; i < sizeof names / sizeof *names; i++)
         add(files, names[i]);
+    for (i = 0; i < TOKENIZER_FILES; i++) {
+        char half[64];
+        snprintf(half, sizeof half, "%s.tmp", tokenizer_file_names[i]);
+        add(files, tokenizer_file_names[i]);
+        add(files, half);
+    }
     return 0;
 }
 

@@ -107,8 +107,8 @@ struct instances {
     uint32_t *order; /* [documents->count] the documents as shuffled */
     uint32_t *words; /* [word_count] ids that random words are drawn from */
     uint32_t word_count;
-    uint64_t *continues;   /* see mask_rules of shards/masking.h */
-    struct twister opened; /* state after the first shuffle */
+    struct word_starts *words_of; /* see mask_rules of shards/masking.h */
+    struct twister opened;        /* state after the first shuffle */
     struct twister twister;
 
     struct sample sample;
@@ -169,11 +169,14 @@ static uint32_t group_candidates(struct instances *m, const struct sample *sampl
 {
     const struct vocab *vocab = m->rules.vocab;
     uint32_t count = 0, words = 0;
+    bool starts[SHARD_SEQ_MAX];
+    if (m->rules.whole_words)
+        word_starts_mark(m->words_of, sample->ids, sample->length, starts);
     for (uint32_t i = 0; i < sample->length; i++) {
         const uint32_t id = sample->ids[i];
         if (id == vocab->cls || id == vocab->sep)
             continue;
-        const bool goes_on = m->rules.whole_words && words > 0 && (m->continues[id / 64] >> id % 64 & 1);
+        const bool goes_on = m->rules.whole_words && words > 0 && !starts[i];
         if (!goes_on)
             m->word_starts[words++] = count;
         m->candidates[count++] = i;
@@ -349,7 +352,7 @@ struct instances *instances_open(const struct documents *documents, const struct
     m->word_starts = mem_array(rules->seq + 1, sizeof *m->word_starts);
     m->word_order = mem_array(rules->seq, sizeof *m->word_order);
     m->chosen = mem_array(rules->seq, sizeof *m->chosen);
-    m->continues = mask_continues(rules->vocab->pieces, rules->vocab->count);
+    m->words_of = word_starts_open(rules->vocab);
     list_words(m);
     m->order = mem_array(documents->count, sizeof *m->order);
     for (uint32_t i = 0; i < documents->count; i++)
@@ -366,7 +369,7 @@ void instances_close(struct instances *m)
     sample_release(&m->sample);
     mem_free(m->order);
     mem_free(m->words);
-    mem_free(m->continues);
+    word_starts_close(m->words_of);
     mem_free(m->candidates);
     mem_free(m->word_starts);
     mem_free(m->word_order);

@@ -6,6 +6,7 @@
 #include "base/output.h"
 #include "pipeline/build/facts.h"
 #include "pipeline/report/corpus_sections.h"
+#include "shards/dataset.h"
 
 #include <assert.h>
 
@@ -28,17 +29,8 @@ static const char corpus_report_style[] =
 static int gather(struct corpus_report *report, struct error *err)
 {
     const struct manifest *manifest = &report->manifest;
-    SCOPED(mem_free_at) char *path = path_join(report->directory, VOCAB_NAME);
-    int result = path_exists(path)
-                     ? vocab_read(&report->vocab, path, VOCAB_OWN, err)
-                     : fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "the dataset's vocabulary is missing");
-    if (result == 0 && (report->vocab->count != manifest->vocab_size || report->vocab->hash != manifest->vocab_hash)) {
-        fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "not the vocabulary that the shards were made with");
-        result = hint_command(err, "dsdata verify %s names what is damaged", report->directory);
-    }
-    if (result == 0)
-        result = figures_read(&report->figures, report->directory, manifest, report->vocab, err);
-    return result;
+    TRY(dataset_vocab(&report->vocab, report->directory, manifest, err));
+    return figures_read(&report->figures, report->directory, manifest, report->vocab, err);
 }
 
 static void page_begin(struct buf *page, const struct corpus_report *report)

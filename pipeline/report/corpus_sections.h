@@ -19,7 +19,7 @@
 #define FIGURES_LENGTHS  32u /* entries of a manifest that are read: a build makes no more */
 
 /* For the samples read of one length and split. Words and pieces are the originals, without [CLS] and [SEP]; a word
- * begins at a piece without "##". */
+ * begins as tokenizer/word_starts.h says. */
 struct length_figures {
     const struct manifest_length *length;
     uint64_t samples; /* read */

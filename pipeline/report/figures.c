@@ -27,8 +27,8 @@ void section_pieces(struct buf *page, const struct corpus_report *report)
     char seen[32], all[32], unknown[32];
     html_section(page, "pieces", "Words and pieces");
     buf_add_text(page,
-                 "<p>A word is a piece that does not begin with <code>##</code>; masked places count as what stood "
-                 "there, <code>[CLS]</code> and <code>[SEP]</code> do not count.</p>\n");
+                 "<p>A word begins where the tokenizer cuts text before it cuts words into pieces; masked places count "
+                 "as what stood there, <code>[CLS]</code> and <code>[SEP]</code> do not count.</p>\n");
     html_table(page, "Words of the samples", columns);
     for (size_t i = 0; i < report->figures.count; i++) {
         const struct length_figures *f = &report->figures.lengths[i];
@@ -47,16 +47,11 @@ void section_pieces(struct buf *page, const struct corpus_report *report)
     html_section_end(page);
 }
 
-/* One bit per piece: it continues a word; it was seen. */
 struct pieces {
-    uint64_t *continues, *seen;
+    struct word_starts *words;
+    uint64_t *seen; /* a bit per piece */
     const struct special_ids *special;
 };
-
-static bool bit_of(const uint64_t *bits, uint32_t id)
-{
-    return bits[id / 64] >> (id % 64) & 1;
-}
 
 static void count_masks(struct length_figures *figures, const struct special_ids *special, const struct sample *sample)
 {
@@ -72,12 +67,14 @@ static void count_masks(struct length_figures *figures, const struct special_ids
 /* Counts a sample whose masks were removed. */
 static void count_pieces(struct length_figures *figures, const struct pieces *pieces, const struct sample *sample)
 {
+    bool starts[SHARD_SEQ_MAX];
+    word_starts_mark(pieces->words, sample->ids, sample->length, starts);
     for (uint32_t i = 0; i < sample->length; i++) {
         const uint32_t id = sample->ids[i];
         if (id == pieces->special->cls || id == pieces->special->sep)
             continue;
         figures->pieces++;
-        figures->words += !bit_of(pieces->continues, id);
+        figures->words += starts[i];
         figures->unknown += id == pieces->special->unk;
         pieces->seen[id / 64] |= (uint64_t)1 << (id % 64);
     }
@@ -134,8 +131,7 @@ int figures_read(struct figures *figures, const char *directory, const struct ma
                  const struct vocab *vocab, struct error *err)
 {
     const size_t words = vocab->count / 64 + 1;
-    struct pieces pieces = {mask_continues(vocab->pieces, vocab->count), mem_clear(words, sizeof(uint64_t)),
-                            &manifest->special};
+    struct pieces pieces = {word_starts_open(vocab), mem_clear(words, sizeof(uint64_t)), &manifest->special};
     int result = 0;
     figures->count = manifest->length_count < FIGURES_LENGTHS ? manifest->length_count : FIGURES_LENGTHS;
     figures->lengths = mem_clear(figures->count, sizeof *figures->lengths);
@@ -148,7 +144,7 @@ int figures_read(struct figures *figures, const char *directory, const struct ma
     }
     for (size_t i = 0; i < words; i++)
         figures->pieces_seen += (uint64_t)__builtin_popcountll(pieces.seen[i]);
-    mem_free(pieces.continues);
+    word_starts_close(pieces.words);
     mem_free(pieces.seen);
     if (result < 0)
         figures_release(figures);

@@ -2,6 +2,7 @@
  * guess. The root hash selects them, so the choice is arbitrary, and the same dataset always shows the same samples. */
 #include "pipeline/report/corpus_sections.h"
 
+#include "base/mem.h"
 #include "base/random.h"
 #include "pipeline/report/corpus_report.h"
 #include "shards/dataset.h"
@@ -12,6 +13,7 @@
 #define SAMPLES_SHOWN     5u
 #define TOKENS_SHOWN      512u /* of a sample */
 #define PIECE_LETTERS     40u
+#define BLANK_MARK        STR("\xC4\xA0")             /* "Ġ" of a byte-level BPE */
 #define SAMPLES_BYTES_MAX (REPORT_BYTES_MAX - 100000) /* the page ends soon after them */
 
 struct view {
@@ -72,10 +74,14 @@ static bool is_special(const struct view *view, uint32_t id)
     return id == view->special->cls || id == view->special->sep;
 }
 
-static void put_piece(const struct view *view, uint32_t id, bool inside)
+/* The piece; `bare`: without the mark that says whether a blank is before it. */
+static void put_piece(const struct view *view, uint32_t id, bool bare)
 {
-    struct str piece = view->vocab->pieces[id];
-    if (inside && str_starts(piece, STR("##")))
+    SCOPED(buf_release) struct buf text = {0};
+    vocab_readable(view->vocab, id, &text);
+    struct str piece = buf_str(&text);
+    const struct str mark = view->vocab->kind == VOCAB_WORDPIECE ? STR("##") : BLANK_MARK;
+    if (bare && str_starts(piece, mark) && piece.size > mark.size)
         piece = (struct str){piece.data + 2, piece.size - 2};
     html_text(view->page, piece, PIECE_LETTERS);
 }
@@ -85,34 +91,34 @@ static void put_title(const struct view *view, uint32_t position, const char *wh
 {
     const uint32_t id = view->sample->ids[position];
     buf_addf(view->page, " title=\"%u: \u2068", position);
-    html_text(view->page, view->vocab->pieces[id], PIECE_LETTERS);
+    put_piece(view, id, false);
     buf_addf(view->page, "\u2069 (%u)%s\"", id, what);
 }
 
-static void put_masked(const struct view *view, uint32_t position, bool inside)
+static void put_masked(const struct view *view, uint32_t position, bool bare)
 {
     const uint32_t seen = view->seen[position], original = view->sample->ids[position];
     const bool hidden = seen == view->special->mask, kept = seen == original;
     buf_addf(view->page, "<ruby class=\"%s\"", hidden ? "hidden" : kept ? "kept" : "random");
     put_title(view, position, hidden ? ", masked" : kept ? ", to be predicted and kept" : ", replaced at random");
     buf_addf(view->page, "><b%s>", hidden ? " dir=\"ltr\"" : "");
-    put_piece(view, seen, inside);
+    put_piece(view, seen, bare);
     buf_add_text(view->page, "</b><rt>");
-    put_piece(view, original, inside);
+    put_piece(view, original, bare);
     buf_add_text(view->page, "</rt></ruby>");
 }
 
-static void put_token(const struct view *view, uint32_t position, bool inside)
+static void put_token(const struct view *view, uint32_t position, bool bare)
 {
     const uint32_t id = view->sample->ids[position];
     if (view->masked[position]) {
-        put_masked(view, position, inside);
+        put_masked(view, position, bare);
         return;
     }
     buf_addf(view->page, "<span%s", is_special(view, id) ? " class=\"special\" dir=\"ltr\"" : "");
     put_title(view, position, "");
     buf_add_text(view->page, ">");
-    put_piece(view, id, inside);
+    put_piece(view, id, bare);
     buf_add_text(view->page, "</span>");
 }
 
@@ -125,10 +131,11 @@ static uint32_t put_tokens(const struct view *view, uint32_t from, uint32_t to)
     for (; position < to && position < TOKENS_SHOWN && view->page->size < SAMPLES_BYTES_MAX; position++) {
         const uint32_t id = view->sample->ids[position];
         const struct str *piece = &view->vocab->pieces[id];
-        const bool inside = before && str_starts(*piece, STR("##"));
-        if (position > from && !inside && (!before || is_blank_between(*before, *piece, quoted)))
+        const bool wordpiece = view->vocab->kind == VOCAB_WORDPIECE;
+        const bool inside = before && (wordpiece ? str_starts(*piece, STR("##")) : !str_starts(*piece, BLANK_MARK));
+        if (position > from && !inside && (!before || !wordpiece || is_blank_between(*before, *piece, quoted)))
             buf_add_text(view->page, " ");
-        put_token(view, position, inside);
+        put_token(view, position, inside || !wordpiece);
         quoted ^= str_equal(*piece, STR("\""));
         before = is_special(view, id) ? NULL : piece;
     }

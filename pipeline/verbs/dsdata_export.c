@@ -31,7 +31,7 @@ static struct mask_rules rules_of(const struct dataset *dataset)
         .millionths = manifest->mask_millionths,
         .predictions = dataset->layout.predictions,
         .split = MASK_SPLIT_BERT,
-        .continues = dataset->continues,
+        .words = dataset->words,
     };
 }
 

@@ -41,7 +41,7 @@ static char *piece_text(const struct view *view, uint32_t id, char *out, size_t 
         return out;
     }
     SCOPED(buf_release) struct buf text = {0};
-    buf_add_str(&text, view->vocab->pieces[id]);
+    vocab_readable(view->vocab, id, &text);
     log_safe(buf_text(&text), out, out_size);
     return out;
 }
@@ -187,8 +187,7 @@ int show_sample_of_dataset(const struct dsdata_settings *settings, const char *d
     struct vocab *vocab = NULL;
     TRY(dataset_open(&dataset, directory, (uint32_t)settings->seq_one, (enum split)settings->split, err));
     struct sample sample = sample_make(&dataset.layout);
-    SCOPED(mem_free_at) char *path = path_join(directory, VOCAB_NAME);
-    int result = vocab_read(&vocab, path, VOCAB_OWN, err);
+    int result = dataset_vocab(&vocab, directory, &dataset.manifest, err);
     if (result == 0 && settings->sample >= dataset.samples)
         result = out_of_range(directory, settings->sample, dataset.samples, err);
     if (result == 0)
@@ -214,12 +213,12 @@ static struct vocab *vocabulary_of(const struct shard *shard)
     const char *slash = strrchr(shard->path, '/');
     buf_add(&folder, shard->path, slash ? (size_t)(slash - shard->path) : 0);
     buf_add_text(&folder, slash ? "/.." : "..");
-    SCOPED(mem_free_at) char *path = path_join(buf_text(&folder), VOCAB_NAME);
-    if (path_exists(path) && vocab_read(&vocab, path, VOCAB_OWN, &ignored) == 0 &&
-        vocab->hash != shard->header.vocab_hash) {
-        vocab_close(vocab);
-        vocab = NULL;
-    }
+    struct manifest manifest;
+    if (manifest_read(&manifest, buf_text(&folder), &ignored) < 0)
+        return NULL;
+    if (manifest.vocab_hash == shard->header.vocab_hash)
+        dataset_vocab(&vocab, buf_text(&folder), &manifest, &ignored);
+    manifest_release(&manifest);
     return vocab;
 }
 

@@ -29,12 +29,12 @@ def _choose_pieces(keys, allowed, count):
     return np.sort(places[np.argsort(keys[places])[:count]])
 
 
-def _choose_words(keys, ids, allowed, continues, count):
+def _choose_words(keys, starts, allowed, count):
     words, inside = [], False  # [first, size] of each word
     for place, fits in enumerate(allowed):
         if not fits:
             inside = False
-        elif inside and continues[ids[place]]:
+        elif inside and not starts[place]:
             words[-1][1] += 1
         else:
             words.append([place, 1])
@@ -59,10 +59,10 @@ def lay(ids, index, seed, epoch, rules):
     keys = words[0] << _32 | places
     allowed = (ids != rules.cls) & (ids != rules.sep)
     count = mask_count(size, rules.mask_millionths, rules.predictions)
-    if rules.continues is None:
+    if rules.words is None:
         positions = _choose_pieces(keys, allowed, count)
     else:
-        positions = _choose_words(keys, ids, allowed, rules.continues, count)
+        positions = _choose_words(keys, rules.words.starts(ids), allowed, count)
     hidden, keep, piece = (word[positions] for word in words[1:])
     piece = (piece * np.uint64(rules.vocab_size) >> _32).astype(ids.dtype)
     out = ids.copy()

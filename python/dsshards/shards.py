@@ -7,6 +7,8 @@ import os
 
 import numpy as np
 
+from . import words
+
 _MAGIC = b"\x89DSS\r\n\x1a\n"
 _HEADER_BYTES = 4096
 _BLOCK_BYTES = 1 << 20
@@ -50,7 +52,7 @@ class Shards:
                           ("positions", "<u2", (self.predictions,))]
         used = np.dtype(fields).itemsize  # packed; records are padded to a multiple of 8
         self._dtype = np.dtype(fields + [("zeros", f"V{-used % 8}")] if used % 8 else fields)
-        self.continues = self._read_continues() if manifest["masking"] == "whole-word" else None
+        self.words = self._read_words() if manifest["masking"] == "whole-word" else None
         self._maps = {}
 
     def __len__(self):
@@ -59,10 +61,13 @@ class Shards:
     def __getstate__(self):  # worker processes map the files again
         return {**self.__dict__, "_maps": {}}
 
-    def _read_continues(self):
+    def _read_words(self):
         with open(os.path.join(self.directory, "vocab.txt"), "rb") as file:
             pieces = file.read().split(b"\n")[:self.vocab_size]
-        return np.array([piece.startswith(b"##") for piece in pieces])
+        options = self.manifest["options"]
+        if "vocab-kind" in options:
+            return words.ByteLevelWords(self.directory, pieces)
+        return words.WordPieceWords(pieces)
 
     def _records(self, shard):
         if shard not in self._maps:

@@ -5,6 +5,7 @@
 #include "tests/unit.h"
 #include "tokenizer/bpe.h"
 #include "tokenizer/tokenizer_files.h"
+#include "tokenizer/word_starts.h"
 
 #include <sys/stat.h>
 
@@ -249,6 +250,145 @@ TEST(special_tokens_are_text_unless_asked_for)
     assert_words(&tokens, "a[MASK]b", "a|b");
     close_opened(&text);
     close_opened(&tokens);
+}
+
+static uint32_t draw(uint32_t *random, uint32_t below)
+{
+    *random = *random * 1664525u + 1013904223u;
+    return (*random >> 8) % below;
+}
+
+/* A text of words, blanks, marks, tokens and what NFC composes, or changes nothing in. */
+static struct str random_text(uint32_t *random, struct buf *text)
+{
+    static const char *const parts[] = {
+        " ",     " ",      "\n",      "  ",           "e\xCC\x81",         "it's", "don't",  "42",          ".\n",
+        "12345", "[MASK]", "|||X|||", "\xE6\x9D\xB1", "\xC3\xA9t\xC3\xA9", "?!",   "\t(the", "e\xCC\x82 e", "running",
+        "...",   "'S"};
+    buf_reset(text);
+    for (uint32_t left = draw(random, draw(random, 8) == 0 ? 200 : 24); left > 0; left--) /* some are of blocks */
+        buf_add_text(text, parts[draw(random, sizeof parts / sizeof *parts)]);
+    return buf_str(text);
+}
+
+/* The ids of a text do not depend on its sentences, and each is in the sentence in which it begins. */
+TEST(sentences_divide_the_ids_of_a_text)
+{
+    struct buf text = {0};
+    struct ids ids = {0}, whole = {0}, places = {0};
+    uint32_t random = 1, several = 0;
+    for (size_t mode = 0; mode < MODES; mode++) {
+        struct opened opened = open_mode(modes[mode], true);
+        for (int round = 0; round < 3000; round++) {
+            const struct str all = random_text(&random, &text);
+            struct str sentences[256];
+            size_t ends[256], cuts[256], count = 0;
+            for (size_t i = 0; i < all.size; i++)
+                if (!strchr(" \n\t", all.data[i]) &&
+                    (count == 0 || (strchr(" \n\t", all.data[i - 1]) && draw(&random, 3) == 0))) {
+                    cuts[count] = i - (i > 0 && all.data[i - 1] == ' ');
+                    sentences[count++] = (struct str){all.data + i, 1};
+                }
+            ids.count = whole.count = places.count = 0;
+            tokenizer_ids(opened.state, all, &whole);
+            tokenizer_sentences(opened.state, all, sentences, count, &ids, ends);
+            if (count == 0 && all.size > 0)
+                continue;
+            assert_int_equal(ids.count, whole.count);
+            assert_memory_equal(ids.data, whole.data, ids.count * sizeof *ids.data);
+            whole.count = 0;
+            tokenizer_places(opened.state, all, &whole, &places);
+            for (size_t i = 0, sentence = 0; i < ids.count; i++) {
+                while (sentence + 1 < count && places.data[2 * i] >= cuts[sentence + 1])
+                    sentence++;
+                const struct str piece = {all.data + places.data[2 * i], places.data[2 * i + 1] - places.data[2 * i]};
+                if (str_is_blank(piece)) /* perhaps the rest of a word of white space that begins before */
+                    continue;
+                if (i >= ends[sentence] || (sentence > 0 && i < ends[sentence - 1]))
+                    fail_msg("mode %s: id %zu of \"%.*s\" is not in sentence %zu", modes[mode], i, (int)all.size,
+                             all.data, sentence);
+            }
+            several += count > 1;
+        }
+        close_opened(&opened);
+    }
+    assert_true(several > 4000);
+    ids_release(&ids);
+    ids_release(&whole);
+    ids_release(&places);
+    buf_release(&text);
+}
+
+struct lengths {
+    size_t ends[2048], count;
+};
+
+static void note_end(void *context, struct str word)
+{
+    struct lengths *lengths = context;
+    lengths->ends[lengths->count] = (lengths->count > 0 ? lengths->ends[lengths->count - 1] : 0) + word.size;
+    lengths->count++;
+}
+
+/* Where words begin is found again from the ids. */
+TEST(ids_tell_where_words_begin)
+{
+    struct buf text = {0}, bytes = {0};
+    struct ids ids = {0};
+    uint32_t random = 7, inside = 0;
+    for (size_t mode = 0; mode < MODES; mode++) {
+        struct opened opened = open_mode(modes[mode], false);
+        struct word_starts *words = word_starts_open(opened.vocab);
+        for (int round = 0; round < 3000; round++) {
+            struct lengths lengths = {.count = 0};
+            bool starts[4096];
+            const struct str all = random_text(&random, &text);
+            ids.count = 0;
+            tokenizer_ids(opened.state, all, &ids);
+            tokenizer_words(opened.state, all, note_end, &lengths);
+            word_starts_mark(words, ids.data, ids.count, starts);
+            size_t at = 0, word = 0, known = 0;
+            buf_reset(&bytes);
+            for (size_t i = 0; i < ids.count; i++)
+                known += bpe_bytes(opened.vocab->pieces[ids.data[i]], &bytes);
+            if (known < ids.count || bytes.size != (lengths.count > 0 ? lengths.ends[lengths.count - 1] : 0))
+                continue; /* added tokens, which are no words of tokenizer_words; bytes without a piece */
+            for (size_t i = 0; i < ids.count; i++) {
+                const bool begins = at == (word > 0 ? lengths.ends[word - 1] : 0);
+                if (starts[i] != begins)
+                    fail_msg("mode %s: id %zu of \"%.*s\" begins a word: %d", modes[mode], i, (int)all.size, all.data,
+                             begins);
+                word += begins;
+                inside += !begins;
+                buf_reset(&bytes);
+                bpe_bytes(opened.vocab->pieces[ids.data[i]], &bytes);
+                at += bytes.size;
+            }
+            assert_int_equal(word, lengths.count);
+        }
+        word_starts_close(words);
+        close_opened(&opened);
+    }
+    assert_true(inside > 1000);
+    buf_release(&text);
+    buf_release(&bytes);
+    ids_release(&ids);
+}
+
+/* A row that begins or ends inside a character, and pieces that stand for no bytes. */
+TEST(parts_of_characters_and_tokens_are_words)
+{
+    struct opened opened = open_mode("nfc", true);
+    const uint32_t *const byte = opened.vocab->bpe->of_byte;
+    struct word_starts *words = word_starts_open(opened.vocab);
+    const uint32_t ids[] = {byte[0xA9], byte['a'],          opened.vocab->cls,  byte['b'], byte[0xC3],
+                            byte[0xA9], opened.vocab->mask, opened.vocab->mask, byte['!'], byte[0xE6]};
+    static const bool expected[] = {true, false, true, true, false, false, true, true, true, true};
+    bool starts[sizeof ids / sizeof *ids];
+    word_starts_mark(words, ids, sizeof ids / sizeof *ids, starts);
+    assert_memory_equal(starts, expected, sizeof expected);
+    word_starts_close(words);
+    close_opened(&opened);
 }
 
 TEST(roles_have_their_pieces)

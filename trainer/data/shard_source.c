@@ -46,7 +46,7 @@ static void lay_masks(const struct shard_reading *reading, uint64_t k, uint64_t 
         .millionths = millionths_of(reading, k),
         .predictions = predictions_of(reading),
         .split = reading->split,
-        .continues = dataset->continues,
+        .words = dataset->words,
     };
     mask_anew(reading->seed, epoch, index, dataset->layout.seq, &rules, sample);
 }

@@ -5,11 +5,6 @@
 
 #include "base/json.h"
 
-const char *const tokenizer_file_names[TOKENIZER_FILES] = {
-    "vocab.txt",  "tokenizer.json",          "tokenizer_config.json", "vocab.json",
-    "merges.txt", "special_tokens_map.json", "added_tokens.json",
-};
-
 enum { PAD, UNK, CLS, SEP, MASK, SPECIALS };
 static const char *const specials[SPECIALS] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
 
@@ -100,10 +95,4 @@ int tokenizer_make(struct tokenizer_files *files, const char *path, struct str v
                         "cls_token", "[CLS]", "sep_token", "[SEP]", "mask_token", "[MASK]"),
               &files->config);
     return 0;
-}
-
-void tokenizer_release(struct tokenizer_files *files)
-{
-    for (int i = 0; i < TOKENIZER_FILES; i++)
-        buf_release(&files->all[i]);
 }

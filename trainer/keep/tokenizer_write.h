@@ -4,19 +4,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/str.h"
-
-#define TOKENIZER_FILES 7
-/* The bytes of the files; of an empty one there is no file. */
-struct tokenizer_files {
-    union {
-        struct {
-            struct buf vocab, tokenizer, config, pieces, merges, specials, added;
-        };
-        struct buf all[TOKENIZER_FILES]; /* the same, in the order of their names */
-    };
-};
-extern const char *const tokenizer_file_names[TOKENIZER_FILES];
+#include "shards/tokenizer_copy.h"
 
 /* How text is split into words. */
 struct tokenizer_words {
@@ -29,4 +17,3 @@ struct tokenizer_words {
  * on errors too. */
 int tokenizer_make(struct tokenizer_files *files, const char *path, struct str vocab,
                    const struct tokenizer_words *words, uint32_t length_max, struct error *err);
-void tokenizer_release(struct tokenizer_files *files); /* safe on zeroed ones */
