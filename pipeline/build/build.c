@@ -13,6 +13,8 @@
 #include "pipeline/build/fresh.h"
 #include "pipeline/google/google.h"
 #include "pipeline/build/rehearsal.h"
+#include "tokenizer/bpe_write.h"
+#include "tokenizer/tokenizer_files.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -45,6 +47,33 @@ static int hint_safe(const struct build *build, struct error *err)
     return hint(err, "what was done is safe in %s; the same command continues from there", build->directory);
 }
 
+/* Writes vocab.txt and, of a byte-level BPE, the tokenizer's files. */
+static int write_vocabulary(struct build *build, const char *path, struct error *err)
+{
+    struct tokenizer_files *files = &build->files;
+    if (build->recipe.learned && build->vocab->kind == VOCAB_BPE_BYTES) {
+        bpe_write_json(build->vocab, build->recipe.names == NAMES_ROBERTA, &files->tokenizer);
+        bpe_write_config(build->vocab, &files->config);
+    }
+    for (int i = 0; i < TOKENIZER_FILES; i++) {
+        SCOPED(mem_free_at) char *to = path_join(build->site, tokenizer_file_names[i]);
+        if (files->all[i].size > 0)
+            TRY(file_write_all(to, files->all[i].data, files->all[i].size, err));
+    }
+    return vocab_write(build->vocab, path, err);
+}
+
+/* Reads the vocabulary that an earlier start has learned. */
+static int read_learned(struct build *build, const char *path, struct error *err)
+{
+    struct tokenizer_facts facts;
+    if (build->recipe.kind == VOCAB_WORDPIECE)
+        return vocab_read(&build->vocab, path, VOCAB_OWN, err);
+    TRY(tokenizer_read(&facts, build->site, PROFILE_HF, err));
+    build->vocab = facts.vocab;
+    return tokenizer_copy(&build->files, build->site, err);
+}
+
 /* Learns or reads the vocabulary, and copies it into the dataset. */
 static int settle_vocabulary(struct build *build, struct error *err)
 {
@@ -52,7 +81,7 @@ static int settle_vocabulary(struct build *build, struct error *err)
     char given[32], wanted[32];
     int result = 0;
     if (build->recipe.learned && build->journal.stage > JOURNAL_VOCABULARY) {
-        result = vocab_read(&build->vocab, path, VOCAB_OWN, err);
+        result = read_learned(build, path, err);
     } else {
         if (build->recipe.learned)
             result = vocabulary_learn(&build->inputs, &build->recipe, &build->plan, false, &build->vocab,
@@ -64,7 +93,7 @@ static int settle_vocabulary(struct build *build, struct error *err)
             log_warn("the text is too short: it gives a vocabulary of %s pieces, not of %s",
                      format_count(build->vocab->count, given), format_count(build->recipe.vocab_size, wanted));
         if (result == 0)
-            result = vocab_write(build->vocab, path, err);
+            result = write_vocabulary(build, path, err);
     }
     return result;
 }
@@ -305,7 +334,9 @@ static int check_file(const char *directory, const char *name, uint64_t bytes, s
 
 static int check_files(const char *directory, const struct manifest *manifest, struct error *err)
 {
-    TRY(check_file(directory, VOCAB_NAME, manifest->vocab_bytes, err));
+    struct manifest_text texts[MANIFEST_TEXTS];
+    for (size_t count = manifest_texts(manifest, texts), i = 0; i < count; i++)
+        TRY(check_file(directory, texts[i].name, texts[i].bytes, err));
     for (size_t i = 0; i < manifest->length_count; i++)
         for (uint32_t shard = 0; shard < manifest->lengths[i].shards; shard++) {
             char name[SHARD_NAME_BYTES];
@@ -410,6 +441,7 @@ int dsdata_build(void *data, struct opt_paths bare, struct error *err)
     journal_release(&build.journal);
     tokenizer_close(build.tokenizer);
     vocab_close(build.vocab);
+    tokenizer_release(&build.files);
     json_decref(build.identity);
     inputs_close(&build.inputs);
     buf_release(&build.templates);

@@ -32,6 +32,7 @@ struct build {
     bool templates_kept;  /* kept by an earlier start */
     struct resource_plan plan;
     struct vocab *vocab;
+    struct tokenizer_files files; /* of a byte-level BPE, but vocab.txt */
     struct tokenizer *tokenizer;
     struct journal journal;
     struct spill_set sets[SETS_MAX];

@@ -34,6 +34,18 @@ static int refuse_several(const struct build *build, struct error *err)
     return 0;
 }
 
+/* Of the pieces; of a byte-level BPE also of its files, which have the merges. */
+static uint64_t hash_of_vocabulary(const struct build *build)
+{
+    uint64_t hash = build->vocab->hash;
+    for (int i = 0; i < TOKENIZER_FILES; i++) {
+        const struct buf *file = &build->files.all[i];
+        const uint64_t both[] = {hash, (uint64_t)i, hash64(file->data, file->size)};
+        hash = file->size > 0 ? hash64(both, sizeof both) : hash;
+    }
+    return hash;
+}
+
 /* {"inputs", "vocabulary", "recipe"}: see directory.h. */
 static int make_identity(const struct build *build, json_t **identity, struct error *err)
 {
@@ -41,7 +53,7 @@ static int make_identity(const struct build *build, json_t **identity, struct er
     char text[17];
     TRY(directory_inputs(&build->inputs, &inputs, err));
     *identity = json_pack("{so ss so}", "inputs", inputs, "vocabulary",
-                          build->recipe.learned ? "learned" : hash_text(build->vocab->hash, text), "recipe",
+                          build->recipe.learned ? "learned" : hash_text(hash_of_vocabulary(build), text), "recipe",
                           dataset_recipe_json(&build->recipe));
     return 0;
 }
@@ -74,12 +86,15 @@ int build_open(struct build *build, struct error *err)
         return hint(err, "name a directory; ./- is one of that name");
     }
     /* Whatever can be refused without the inputs is refused before they are read, which may take hours. */
+    TRY(dataset_recipe_check_kind(settings, "vocab-kind", err));
     TRY(dataset_recipe_make(settings, true, &recipe, err));
     if (inputs_ask_for_pipe(settings, build->bare) && !settings->out)
         return fail(err, ERR_USAGE, "standard input has no name for the dataset: give --out DIR");
     if (settings->vocab) {
         TRY(published_vocab(settings, &build->vocab, err));
-        TRY(vocab_need_wordpiece(build->vocab, settings->vocab, err));
+        TRY(vocab_need_roles(build->vocab, settings->vocab, err));
+        if (build->vocab->kind == VOCAB_BPE_BYTES || vocab_finds_tokens(build->vocab))
+            TRY(tokenizer_copy(&build->files, settings->vocab, err));
     }
     if (inputs_ask_for_pipe(settings, build->bare) && reads_twice(settings) && !settings->dry_run)
         TRY(spool(build, err));
@@ -149,6 +164,8 @@ int build_plan(struct build *build, struct error *err)
     struct dsdata_settings *settings = build->settings;
     TRY(dataset_recipe_make(settings, inputs_english(&build->inputs), &build->recipe, err));
     dataset_recipe_take_inputs(&build->recipe, &build->inputs);
+    if (build->vocab)
+        build->recipe.kind = build->vocab->kind;
     const struct tokenizer_options words = dataset_recipe_words(&build->recipe);
     if (build->vocab)
         TRY(published_fits(settings->vocab, build->vocab, &words, err));

@@ -85,22 +85,26 @@ static void fill_manifest(const struct build *build, struct manifest *manifest)
     const struct dataset_recipe *recipe = &build->recipe;
     const struct counts *counts = &build->whole.counts;
     const struct vocab *vocab = build->vocab;
-    *manifest = (struct manifest){
-        .text_version = TEXT_VERSION,
-        .vocab_size = vocab->count,
-        .vocab_bytes = vocab->text_bytes,
-        .vocab_hash = vocab->hash,
-        .special = {.pad = vocab->pad, .unk = vocab->unk, .cls = vocab->cls, .sep = vocab->sep, .mask = vocab->mask},
-        .cased = recipe->cased,
-        .accents_kept = !recipe->strip_accents,
-        .pairs = recipe->pairs,
-        .masking = recipe->masking,
-        .mask_millionths = recipe->mask_prob,
-        .seed = recipe->seed,
-        .documents = counts->documents,
-        .pages_kept = counts->pages[PAGE_KEPT]};
+    *manifest = (struct manifest){.text_version = TEXT_VERSION,
+                                  .vocab_size = vocab->count,
+                                  .vocab_bytes = vocab->text_bytes,
+                                  .vocab_hash = vocab->hash,
+                                  .special = {.pad = vocab->pad,
+                                              .unk = vocab->unk == VOCAB_NONE ? vocab->mask : vocab->unk,
+                                              .cls = vocab->cls,
+                                              .sep = vocab->sep,
+                                              .mask = vocab->mask},
+                                  .cased = recipe->cased,
+                                  .accents_kept = !recipe->strip_accents,
+                                  .pairs = recipe->pairs,
+                                  .masking = recipe->masking,
+                                  .mask_millionths = recipe->mask_prob,
+                                  .seed = recipe->seed,
+                                  .documents = counts->documents,
+                                  .pages_kept = counts->pages[PAGE_KEPT]};
     fill_counts(build, manifest);
     fill_options(recipe, manifest);
+    manifest_add_tokenizer(manifest, &build->files);
     /* Without names: the manifest depends on what was read, not on where it was. */
     for (size_t i = 0; i < build->inputs.count; i++)
         manifest_add_source(
@@ -166,13 +170,13 @@ static int complete(struct build *build, struct manifest *manifest, struct error
 static int refuse_nothing(struct build *build, struct error *err)
 {
     struct error ignored;
-    SCOPED(mem_free_at) char *vocab = path_join(build->site, VOCAB_NAME);
-    SCOPED(mem_free_at) char *templates = path_join(build->site, TEMPLATES_NAME);
+    struct path_list files = {0};
     if (build_is_first(build) && build->settings->fresh)
         fresh_discard(build->directory, &ignored);
-    else if (build_is_first(build) && path_remove(vocab, &ignored) == 0 &&
-             (build->templates.size == 0 || path_remove(templates, &ignored) == 0))
+    else if (build_is_first(build) && owned_of_journal(&files, &build->journal, build->site, &ignored) == 0 &&
+             owned_remove(&files, build->site, &ignored) == 0)
         owned_tidy(build->site, &ignored);
+    path_list_release(&files);
     return inputs_gave_nothing(&build->inputs, &build->whole.counts, err);
 }
 

@@ -19,6 +19,11 @@ static uint32_t predictions_default(uint32_t seq, uint32_t mask_prob)
     return predictions == 0 ? 4 : predictions > seq ? seq : (uint32_t)predictions;
 }
 
+static bool learns_bytes(const struct dsdata_settings *settings)
+{
+    return !settings->vocab && settings->kind == VOCAB_BPE_BYTES;
+}
+
 void dataset_recipe_make_words(const struct dsdata_settings *settings, bool english, struct dataset_recipe *recipe)
 {
     *recipe = (struct dataset_recipe){.keep = settings->keep,
@@ -31,9 +36,10 @@ void dataset_recipe_make_words(const struct dsdata_settings *settings, bool engl
                                       .drop_duplicates = settings->duplicates == DUPLICATES_DROP,
                                       .near_duplicates = settings->near_duplicates,
                                       .salvage = settings->salvage,
-                                      .cased = settings->cased,
+                                      .cased = settings->cased || learns_bytes(settings),
                                       .profile = (enum profile)settings->profile,
                                       .joined = settings->joined,
+                                      .special_in_text = settings->special_in_text,
                                       .learned = settings->vocab == NULL,
                                       .kind = (enum vocab_kind)settings->kind,
                                       .names = (enum special_names)settings->special_names,
@@ -48,6 +54,25 @@ void dataset_recipe_make_words(const struct dsdata_settings *settings, bool engl
         recipe->strip_accents = !recipe->cased && (!recipe->learned || english || settings->compat == COMPAT_GOOGLE);
     else
         recipe->strip_accents = settings->accents == ACCENTS_STRIP;
+}
+
+int dataset_recipe_check_kind(const struct dsdata_settings *settings, const char *option, struct error *err)
+{
+    static const char *const of_wordpiece[] = {"algo", "unused", "limit-alphabet"};
+    if (settings->kind == VOCAB_WORDPIECE)
+        return settings->special_names == NAMES_BERT
+                   ? 0
+                   : fail(err, ERR_USAGE, "--special-names is for --%s bpe-bytes", option);
+    if (settings->vocab)
+        return fail(err, ERR_USAGE, "--%s is of a learned vocabulary, but --vocab names one", option);
+    for (size_t i = 0; i < sizeof of_wordpiece / sizeof *of_wordpiece; i++)
+        if (opts_given(settings->program, settings->result, of_wordpiece[i]))
+            return fail(err, ERR_USAGE, "--%s is of WordPiece: --%s bpe-bytes has none", of_wordpiece[i], option);
+    if (settings->accents == ACCENTS_STRIP || settings->profile == PROFILE_GOOGLE)
+        return fail(err, ERR_USAGE,
+                    "--%s bpe-bytes keeps all of a text: --accents strip and --profile google are of WordPiece",
+                    option);
+    return 0;
 }
 
 int dataset_recipe_check(const struct dataset_recipe *recipe, struct error *err)
@@ -115,7 +140,8 @@ struct tokenizer_options dataset_recipe_words(const struct dataset_recipe *recip
     return (struct tokenizer_options){.cased = recipe->cased,
                                       .strip_accents = recipe->strip_accents,
                                       .profile = recipe->profile,
-                                      .joined = recipe->joined};
+                                      .joined = recipe->joined,
+                                      .special_in_text = recipe->special_in_text};
 }
 
 static void put_list(json_t *object, const char *name, const uint32_t *values, size_t count)
@@ -194,14 +220,21 @@ json_t *dataset_recipe_json(const struct dataset_recipe *recipe)
         json_object_set_new(object, "profile", json_string("google"));
     if (recipe->salvage)
         json_object_set_new(object, "salvage", json_true());
+    if (recipe->special_in_text)
+        json_object_set_new(object, "special-in-text", json_true());
     if (recipe->joined)
         json_object_set_new(object, "handle-chinese-chars", json_false());
+    if (recipe->kind == VOCAB_BPE_BYTES)
+        json_object_set_new(object, "vocab-kind", json_string("bpe-bytes"));
     if (recipe->learned) { /* a vocabulary from --vocab is known by its hash instead */
         if (recipe->vocab_size)
             put_number(object, "vocab-size", recipe->vocab_size);
         else
             json_object_set_new(object, "vocab-size", json_string("auto"));
-        put_number(object, "unused", recipe->unused);
+        if (recipe->kind == VOCAB_WORDPIECE)
+            put_number(object, "unused", recipe->unused);
+        if (recipe->names == NAMES_ROBERTA)
+            json_object_set_new(object, "special-names", json_string("roberta"));
         if (recipe->min_frequency > LEARN_COUNT_MIN)
             put_number(object, "min-frequency", recipe->min_frequency);
         if (recipe->limit_alphabet && recipe->limit_alphabet < LEARN_LETTERS_MAX)

@@ -46,7 +46,8 @@ struct dataset_recipe {
     uint64_t templates_bytes; /* of the dump's, which are kept in the dataset; else 0 */
     bool cased, strip_accents;
     enum profile profile;
-    bool joined;  /* ideographs are letters of words */
+    bool joined; /* ideographs are letters of words */
+    bool special_in_text;
     bool salvage; /* damage of the inputs is skipped */
     bool learned; /* the vocabulary comes from the inputs: */
     enum vocab_kind kind;
@@ -65,6 +66,9 @@ int dataset_recipe_make(const struct dsdata_settings *settings, bool english, st
 
 /* For `dsdata vocab` and `extract`: only what affects documents, words and vocabulary. */
 void dataset_recipe_make_words(const struct dsdata_settings *settings, bool english, struct dataset_recipe *recipe);
+
+/* ERR_USAGE: options of one kind of learned vocabulary beside another kind. `option` names the kind. */
+int dataset_recipe_check_kind(const struct dsdata_settings *settings, const char *option, struct error *err);
 
 /* ERR_USAGE: a --near-duplicates that is too low. */
 int dataset_recipe_check(const struct dataset_recipe *recipe, struct error *err);

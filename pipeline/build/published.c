@@ -66,7 +66,7 @@ int published_fits(const char *path, const struct vocab *vocab, const struct tok
                    {true, false, options->joined, "--cased"},
                    {options->cased, options->strip_accents, options->profile == PROFILE_HF, whole_words}};
     struct vocab_unreachable found, other;
-    if (fits(vocab, options, &found))
+    if (vocab->kind != VOCAB_WORDPIECE || fits(vocab, options, &found))
         return 0;
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         const struct tokenizer_options choice = {.cased = choices[i].cased,

@@ -1,5 +1,5 @@
-/* The vocabulary that --vocab names: a vocab.txt, the tokenizer.json of a WordPiece model, or a Hugging Face directory
- * with either. What such files say about case, accents and ideographs applies as if it had been typed. */
+/* The vocabulary that --vocab names: a vocab.txt, a tokenizer.json, or a Hugging Face directory. What such files say
+ * about case, accents and ideographs applies as if it had been typed. */
 #pragma once
 
 #include "base/error.h"

@@ -54,6 +54,7 @@ struct dsdata_settings {
     uint64_t unused;                        /* further [unusedN] when learned */
     uint64_t min_frequency, limit_alphabet; /* when learned */
     int kind;                               /* vocab: enum vocab_kind of tokenizer/vocab.h */
+    bool special_in_text;                   /* build: see tokenizer_options */
     int special_names;                      /* vocab: enum special_names of tokenizer/learn.h */
     int algo;                               /* when learned: enum learn_algorithm of tokenizer/learn.h */
     bool cased;

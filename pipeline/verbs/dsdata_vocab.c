@@ -55,20 +55,8 @@ static int write_bpe(const struct dsdata_settings *settings, const struct vocab 
     return result;
 }
 
-/* What the kinds do not share. */
-static int check_kind(const struct dsdata_settings *settings, struct error *err)
+static int check_output(const struct dsdata_settings *settings, struct error *err)
 {
-    static const char *const of_wordpiece[] = {"algo", "unused", "limit-alphabet"};
-    if (settings->kind == VOCAB_WORDPIECE)
-        return settings->special_names == NAMES_BERT ? 0
-                                                     : fail(err, ERR_USAGE, "--special-names is for --kind bpe-bytes");
-    for (size_t i = 0; i < sizeof of_wordpiece / sizeof *of_wordpiece; i++)
-        if (opts_given(settings->program, settings->result, of_wordpiece[i]))
-            return fail(err, ERR_USAGE, "--%s is of WordPiece: --kind bpe-bytes has none", of_wordpiece[i]);
-    if (settings->accents == ACCENTS_STRIP || settings->profile == PROFILE_GOOGLE)
-        return fail(err, ERR_USAGE,
-                    "--kind bpe-bytes keeps all of a text: --accents strip and --profile google are of "
-                    "WordPiece");
     if (!settings->out || strcmp(settings->out, "-") == 0)
         return fail(err, ERR_USAGE, "--kind bpe-bytes writes a directory: name it with --out");
     const struct target_folder folder = bpe_folder(settings);
@@ -215,7 +203,9 @@ int dsdata_vocab(void *argument, struct opt_paths bare, struct error *err)
             return fail(err, ERR_USAGE, "--check reads a vocabulary: it takes no inputs and no --out");
         return vocab_check(settings, err);
     }
-    TRY(check_kind(settings, err));
+    TRY(dataset_recipe_check_kind(settings, "kind", err));
+    if (settings->kind == VOCAB_BPE_BYTES)
+        TRY(check_output(settings, err));
     const bool to_file = settings->out && strcmp(settings->out, "-") != 0;
     if (settings->json && !to_file)
         return fail(err, ERR_USAGE,

@@ -135,11 +135,6 @@ byte_level() {
     expect_exit 6 "$dsdata" tokenize --vocab "$vocab" --profile google /dev/null
     expect_words "byte-level BPE with --profile google"
     expect_exit 5 "$dsdata" tokenize --vocab "$vocab" --accents strip /dev/null
-    expect_exit 6 "$dsdata" build --text "$scratch/one" --out "$scratch/never" --vocab "$vocab"
-    expect_words "byte-level BPE" "datasets need WordPiece"
-    [ ! -e "$scratch/never" ] || complain "a directory was made"
-    expect_exit 6 "$dsdata" vocab --check "$vocab"
-    expect_words "byte-level BPE"
     sed 's/1,3/1,4/' "$project/tests/golden/bpe-cl100k.json" >"$scratch/other.json"
     expect_exit 6 "$dsdata" tokenize --vocab "$scratch/other.json" /dev/null
     expect_words 'the pattern (?i:' '{1,4}' "not supported" other.json
