@@ -121,6 +121,12 @@ static int differ(const struct dataset *first, const struct dataset *other, cons
                    first->directory, what);
 }
 
+static bool same_option(const struct manifest *a, const struct manifest *b, const char *name)
+{
+    const char *const left = manifest_option(a, name), *const right = manifest_option(b, name);
+    return left && right ? strcmp(left, right) == 0 : left == right;
+}
+
 static int compare(const struct dataset *first, const struct dataset *other, struct error *err)
 {
     const struct manifest *a = &first->manifest, *b = &other->manifest;
@@ -133,8 +139,12 @@ static int compare(const struct dataset *first, const struct dataset *other, str
         snprintf(what, sizeof what, "their vocabularies differ (%" PRIu32 " and %" PRIu32 " pieces)", a->vocab_size,
                  b->vocab_size);
         differ(first, other, what, err);
-        return hint_command(err, "dsdata build --vocab %s/" VOCAB_NAME " makes one with the same", first->directory);
+        return hint_command(err, "dsdata build --vocab %s%s makes one with the same", first->directory,
+                            manifest_is_bpe(a) ? "" : "/" VOCAB_NAME);
     }
+    for (int i = 0; i < TOKENIZER_FILES; i++)
+        if (i != TOKENIZER_CONFIG && !same_option(a, b, tokenizer_file_names[i]))
+            return differ(first, other, "their tokenizers differ", err);
     const char *han = "handle-chinese-chars";
     if (a->cased != b->cased || a->accents_kept != b->accents_kept ||
         !manifest_option(a, han) != !manifest_option(b, han))

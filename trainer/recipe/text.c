@@ -15,8 +15,7 @@
 #include "tokenizer/tokenizer_rules.h"
 #include "trainer/data/input.h"
 
-#define KEPT_BYTES_MAX (64u << 20) /* of a tokenizer.json */
-#define LOST_NAMED     10u
+#define LOST_NAMED 10u
 
 static int need_role(const struct vocab *vocab, const char *directory, enum vocab_role role, struct error *err)
 {
@@ -216,13 +215,19 @@ static int check_words(const char *path, const struct tokenizer_options *theirs,
     return 0;
 }
 
+static int refuse_kind(const char *path, const char *theirs, const char *ours, struct error *err)
+{
+    fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "is %s, the dataset's vocabulary is %s", theirs, ours);
+    return hint_command(err, "build the dataset with the model's pieces: dsdata build --vocab %s", path);
+}
+
 /* Checks what `read` says, a file or a directory; `file` is the one that has its pieces (`first`: check_pieces). */
 static int check_one(const char *read, const char *file, struct str pieces, bool first,
                      const struct tokenizer_words *words, struct error *err)
 {
     struct tokenizer_facts facts;
     TRY(tokenizer_read(&facts, read, PROFILE_HF, err));
-    int result = vocab_need_wordpiece(facts.vocab, read, err);
+    int result = facts.vocab->kind == VOCAB_WORDPIECE ? 0 : refuse_kind(read, "a byte-level BPE", "WordPiece", err);
     if (result == 0)
         result = check_pieces(file, facts.vocab, pieces, first, err);
     if (result == 0 && facts.said)
@@ -236,6 +241,16 @@ static int refuse_unknown(const char *directory, struct error *err)
     fail_at(err, ERR_MISMATCH, directory, ERROR_NO_OFFSET,
             "has embeddings for more pieces than the dataset has, and neither vocab.txt nor tokenizer.json");
     return hint(err, "put the tokenizer files that the model was trained with beside its weights");
+}
+
+/* Neither vocab.txt nor other files of a tokenizer are in the directory. */
+static int without_files(const char *directory, bool needed, struct error *err)
+{
+    if (needed)
+        return refuse_unknown(directory, err);
+    log_say("note       %s has neither vocab.txt nor tokenizer.json: its vocabulary is taken for the dataset's",
+            directory);
+    return 0;
 }
 
 int text_check(const char *directory, struct str pieces, const struct tokenizer_words *words, bool needed,
@@ -252,47 +267,64 @@ int text_check(const char *directory, struct str pieces, const struct tokenizer_
         result = check_one(directory, has_json ? json : vocab, pieces, false, words, err);
     if (result == 0 && has_vocab && has_json) /* other programs read it; it has no added tokens, which come last */
         result = check_one(vocab, vocab, pieces, true, words, err);
-    if (!has_vocab && !has_json && !has_merges && needed)
-        result = refuse_unknown(directory, err);
-    else if (!has_vocab && !has_json && !has_merges)
-        log_say("note       %s has neither vocab.txt nor tokenizer.json: its vocabulary is taken for the dataset's",
-                directory);
+    if (!has_vocab && !has_json && !has_merges)
+        result = without_files(directory, needed, err);
     mem_free(vocab);
     mem_free(json);
     mem_free(merges);
     return result;
 }
 
+/* What differs between two tokenizers, or NULL. */
+static const char *difference(const struct vocab *theirs, const struct vocab *ours)
+{
+    const struct bpe_rules *a = theirs->bpe, *b = ours->bpe;
+    if (theirs->count != ours->count || theirs->hash != ours->hash)
+        return "pieces";
+    if (a->merge_count != b->merge_count || a->ignore_merges != b->ignore_merges ||
+        (a->merge_count > 0 && memcmp(a->merges, b->merges, a->merge_count * sizeof *a->merges) != 0))
+        return "merges";
+    if (a->pattern != b->pattern || a->prefix_space != b->prefix_space || a->nfc != b->nfc)
+        return "rules for words";
+    return memcmp(theirs->roles, ours->roles, sizeof ours->roles) != 0 ? "special tokens" : NULL;
+}
+
+static int check_bpe(const char *model, const struct vocab *ours, struct error *err)
+{
+    struct tokenizer_facts facts;
+    TRY(tokenizer_read(&facts, model, PROFILE_HF, err));
+    const bool wordpiece = facts.vocab->kind == VOCAB_WORDPIECE;
+    const char *what = wordpiece ? NULL : difference(facts.vocab, ours);
+    vocab_close(facts.vocab);
+    if (wordpiece)
+        return refuse_kind(model, "WordPiece", "a byte-level BPE", err);
+    if (!what)
+        return 0;
+    fail_at(err, ERR_MISMATCH, model, ERROR_NO_OFFSET, "its tokenizer and the dataset's have other %s", what);
+    return hint_command(err, "build the dataset with the model's tokenizer: dsdata build --vocab %s", model);
+}
+
 /* ---- the files of a training ---- */
 
-static int take_file(const char *directory, const char *name, struct buf *out, struct error *err)
+static void set_length(uint32_t length, struct buf *config)
 {
-    struct buf text = {0};
-    char *path = path_join(directory, name);
-    int result = 0;
-    if (path_exists(path)) {
-        result = file_read_all(path, KEPT_BYTES_MAX, &text, err);
-        if (result == 0) {
-            buf_release(out);
-            *out = text;
-        } else
-            buf_release(&text);
-    }
-    mem_free(path);
-    return result;
+    json_t *json = json_loadb(config->data, config->size, 0, NULL);
+    json = json ? json : json_object();
+    json_object_set_new(json, "model_max_length", json_integer(length));
+    config->size = 0;
+    json_add_text(json, JSON_INDENT(2), config);
+    buf_add_byte(config, '\n');
+    json_decref(json);
 }
 
 static void raise_length(uint32_t length, struct buf *config)
 {
     json_t *json = json_loadb(config->data, config->size, 0, NULL);
     const json_t *most = json_object_get(json, "model_max_length");
-    if (json_is_integer(most) && json_integer_value(most) < (json_int_t)length) {
-        json_object_set_new(json, "model_max_length", json_integer(length));
-        config->size = 0;
-        json_add_text(json, JSON_INDENT(2), config);
-        buf_add_byte(config, '\n');
-    }
+    const bool less = json_is_integer(most) && json_integer_value(most) < (json_int_t)length;
     json_decref(json);
+    if (less)
+        set_length(length, config);
 }
 
 /* A class that the trained model's config.json would not lead to is named. */
@@ -316,10 +348,7 @@ static int name_class(const char *directory, struct buf *config, struct error *e
 
 static int copy_files(const char *directory, uint32_t length, struct tokenizer_files *files, struct error *err)
 {
-    *files = (struct tokenizer_files){0};
-    for (int i = 0; i < TOKENIZER_FILES; i++)
-        if (&files->all[i] != &files->vocab)
-            TRY(take_file(directory, tokenizer_file_names[i], &files->all[i], err));
+    TRY(tokenizer_copy(files, directory, err));
     TRY(name_class(directory, &files->config, err));
     raise_length(length, &files->config);
     return 0;
@@ -342,15 +371,35 @@ int text_keep(const char *directory, uint32_t length, struct tokenizer_files *fi
     char *path = path_join(directory, "tokenizer.json");
     int result = 0;
     if (path_exists(path)) {
-        result = take_file(directory, "tokenizer.json", &files->tokenizer, err);
+        result = tokenizer_copy_one(files, TOKENIZER_JSON, directory, err);
         if (result == 0)
-            result = take_file(directory, "tokenizer_config.json", &files->config, err);
+            result = tokenizer_copy_one(files, TOKENIZER_CONFIG, directory, err);
         if (result == 0)
             raise_length(length, &files->config);
     } else
         text_warn_lost(directory);
     mem_free(path);
     return result;
+}
+
+int text_bpe_files(const struct dataset *dataset, const char *model, bool needed, uint32_t positions, uint32_t length,
+                   struct tokenizer_files *files, struct error *err)
+{
+    struct vocab *ours;
+    if (model && !tokenizer_present(model)) {
+        TRY(without_files(model, needed, err));
+        model = NULL;
+    }
+    if (model) {
+        TRY(dataset_vocab(&ours, dataset->directory, &dataset->manifest, err));
+        const int result = check_bpe(model, ours, err);
+        vocab_close(ours);
+        TRY(result);
+    }
+    TRY(copy_files(model ? model : dataset->directory, length, files, err));
+    if (!model)
+        set_length(positions, &files->config);
+    return 0;
 }
 
 void text_warn_lost(const char *directory)

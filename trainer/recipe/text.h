@@ -2,6 +2,7 @@
  * tokenizer files of a Hugging Face directory or a checkpoint. */
 #pragma once
 
+#include "shards/dataset.h"
 #include "tokenizer/tokenizer.h"
 #include "trainer/keep/tokenizer_write.h"
 #include "trainer/model/params.h"
@@ -55,5 +56,9 @@ int text_files(const struct text *text, uint32_t positions, uint32_t length, str
  * settings that only other programs read; else text_warn_lost. A model_max_length below `length`, which the trained
  * model knows, is raised to it. Errors are those of reading. */
 int text_keep(const char *directory, uint32_t length, struct tokenizer_files *files, struct error *err);
+/* The same of a dataset with a byte-level BPE, which the model in `model` must have too (else ERR_MISMATCH); NULL: the
+ * training has no model to start from. `needed`: as of text_check. */
+int text_bpe_files(const struct dataset *dataset, const char *model, bool needed, uint32_t positions, uint32_t length,
+                   struct tokenizer_files *files, struct error *err);
 /* For other trainings: a warning that names the added tokens of the directory, which its files do not have. */
 void text_warn_lost(const char *directory);

@@ -2,6 +2,7 @@
  * original piece. */
 #include "trainer/report/sections.h"
 
+#include "trainer/data/piece_text.h"
 #define PIECES_MAX    512u /* shown per sample */
 #define PIECE_LETTERS 40u
 
@@ -16,31 +17,26 @@ static int count_of(const json_t *object, const char *name)
     return (int)json_integer_value(json_object_get(object, name));
 }
 
-static bool goes_on(const char *piece)
+static void put_bare(struct buf *page, const char *piece, bool byte_level)
 {
-    return strncmp(piece, "##", 2) == 0 && piece[2];
+    html_text(page, str_of(piece_bare(piece, byte_level)), PIECE_LETTERS);
 }
 
-static void put_bare(struct buf *page, const char *piece)
-{
-    html_text(page, str_of(goes_on(piece) ? piece + 2 : piece), PIECE_LETTERS);
-}
-
-static void put_guess(struct buf *page, const char *guess, const char *was)
+static void put_guess(struct buf *page, const char *guess, const char *was, bool byte_level)
 {
     const bool right = strcmp(guess, was) == 0;
     buf_addf(page, "<ruby class=\"%s\"><b>", right ? "kept" : "random");
-    put_bare(page, guess);
+    put_bare(page, guess, byte_level);
     buf_add_text(page, "</b>");
     if (!right) {
         buf_add_text(page, "<rt>");
-        put_bare(page, was);
+        put_bare(page, was, byte_level);
         buf_add_text(page, "</rt>");
     }
     buf_add_text(page, "</ruby>");
 }
 
-static void put_text(struct buf *page, const json_t *sample)
+static void put_text(struct buf *page, const json_t *sample, bool byte_level)
 {
     const json_t *pieces = json_object_get(sample, "pieces"), *guesses = json_object_get(sample, "guesses"), *value;
     size_t i, next = 0;
@@ -51,15 +47,15 @@ static void put_text(struct buf *page, const json_t *sample)
         const json_t *at = json_array_get(guesses, next);
         if (i >= PIECES_MAX)
             break;
-        if (i > 0 && !goes_on(piece))
+        if (i > 0 && !piece_goes_on(piece, byte_level))
             buf_add_byte(page, ' ');
         if (at && count_of(at, "position") == (int)i) {
-            put_guess(page, text_of(json_object_get(at, "piece")), piece);
+            put_guess(page, text_of(json_object_get(at, "piece")), piece, byte_level);
             next++;
         } else if (strcmp(piece, "[CLS]") == 0 || strcmp(piece, "[SEP]") == 0) {
             buf_addf(page, "<span class=\"special\">%s</span>", piece);
         } else {
-            put_bare(page, piece);
+            put_bare(page, piece, byte_level);
         }
     }
     buf_add_text(page, "</p>\n");
@@ -91,7 +87,7 @@ static void put_sample(struct buf *page, const struct report *report, size_t i)
         }
         put_title(page, sample);
         buf_add_text(page, "</h3>\n");
-        put_text(page, sample);
+        put_text(page, sample, json_is_true(json_object_get(report->runs[r].guesses, "byte_level")));
     }
 }
 

@@ -30,6 +30,9 @@ static int make_tokenizer(struct setup *s, const struct origin *origin, int32_t 
     const struct tuning *tuning = s->settings->tuning;
     if (tuning)
         return text_files(tuning->text(tuning->context), (uint32_t)positions, s->longer, &s->tokenizer, err);
+    if (manifest_is_bpe(&s->datasets.train[0].manifest))
+        return text_bpe_files(&s->datasets.train[0], origin->files, s->recipe.config.spare > 0, (uint32_t)positions,
+                              s->longer, &s->tokenizer, err);
     struct buf vocab = {0};
     struct tokenizer_words words;
     char *path;
@@ -42,6 +45,8 @@ static int make_tokenizer(struct setup *s, const struct origin *origin, int32_t 
         result = text_keep(origin->files, s->longer, &s->tokenizer, err);
     else if (result == 0 && origin->files)
         text_warn_lost(origin->files);
+    else if (result == 0 && manifest_option(&s->datasets.train[0].manifest, tokenizer_file_names[TOKENIZER_JSON]))
+        result = text_keep(s->datasets.train[0].directory, s->longer, &s->tokenizer, err);
     buf_release(&vocab);
     mem_free(path);
     return result;

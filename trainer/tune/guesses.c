@@ -10,7 +10,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "tokenizer/vocab.h"
+#include "shards/dataset.h"
+#include "trainer/data/piece_text.h"
 
 #include <stdio.h>
 
@@ -18,10 +19,9 @@
 
 static json_t *piece_json(const struct vocab *vocab, uint32_t id)
 {
-    SCOPED(mem_free_at) char *text = mem_alloc(vocab->pieces[id].size + 1);
-    memcpy(text, vocab->pieces[id].data, vocab->pieces[id].size);
-    text[vocab->pieces[id].size] = 0;
-    json_t *piece = json_name(text);
+    SCOPED(buf_release) struct buf text = {0};
+    vocab_readable(vocab, id, &text);
+    json_t *piece = json_name(buf_text(&text));
     return piece;
 }
 
@@ -112,7 +112,7 @@ static int guess(const struct guesses_work *work, const struct vocab *vocab, uin
 int guesses_make(json_t **guesses, const struct guesses_work *work, struct error *err)
 {
     struct vocab *vocab;
-    TRY(vocab_read(&vocab, work->vocabulary, VOCAB_OWN, err));
+    TRY(dataset_vocab(&vocab, work->dataset->directory, &work->dataset->manifest, err));
     struct sequence sequence = sequence_make(&work->source->room);
     struct batch batch;
     uint32_t commonest;
@@ -122,8 +122,8 @@ int guesses_make(json_t **guesses, const struct guesses_work *work, struct error
     for (uint64_t i = 0; i < work->shown && result == 0; i++)
         result = guess(work, vocab, i * work->samples / work->shown, commonest, &sequence, &batch, samples, err);
     if (result == 0)
-        *guesses = json_pack("{s:{s:i, s:o}, s:O}", "commonest", "id", (int)commonest, "piece",
-                             piece_json(vocab, commonest), "samples", samples);
+        *guesses = json_pack("{s:b, s:{s:i, s:o}, s:O}", "byte_level", vocab->kind == VOCAB_BPE_BYTES, "commonest",
+                             "id", (int)commonest, "piece", piece_json(vocab, commonest), "samples", samples);
     json_decref(samples);
     pack_release(&batch);
     sequence_release(&sequence);
@@ -133,21 +133,10 @@ int guesses_make(json_t **guesses, const struct guesses_work *work, struct error
 
 /* ---- lines ---- */
 
-struct colours {
+struct style {
     const char *right, *wrong, *was, *off;
+    bool byte_level;
 };
-
-static bool goes_on(const char *piece)
-{
-    return strncmp(piece, "##", 2) == 0;
-}
-
-/* A piece in the middle of a line, without the mark of a piece that continues a word: there the missing blank shows
- * it. */
-static const char *bare(const char *piece)
-{
-    return goes_on(piece) && piece[2] ? piece + 2 : piece;
-}
 
 static void add_piece(struct buf *line, const char *piece)
 {
@@ -156,22 +145,23 @@ static void add_piece(struct buf *line, const char *piece)
     buf_add_text(line, log_safe(piece, safe, size));
 }
 
-static void add_guess(struct buf *line, const char *piece, const char *label, bool truth, const struct colours *c)
+static void add_guess(struct buf *line, const char *piece, const char *label, bool truth, const struct style *c)
 {
-    const bool alike = goes_on(piece) == goes_on(label), right = strcmp(piece, label) == 0;
+    const bool bytes = c->byte_level, right = strcmp(piece, label) == 0;
+    const bool alike = piece_goes_on(piece, bytes) == piece_goes_on(label, bytes);
     buf_addf(line, "[%s", right ? c->right : c->wrong);
-    add_piece(line, alike ? bare(piece) : piece);
+    add_piece(line, alike ? piece_bare(piece, bytes) : piece);
     buf_add_text(line, c->off);
     if (truth && !right) {
         buf_addf(line, "%s≠", c->was);
-        add_piece(line, alike ? bare(label) : label);
+        add_piece(line, alike ? piece_bare(label, bytes) : label);
         buf_add_text(line, c->off);
     }
     buf_add_text(line, "]");
 }
 
 /* Prints the sample's text with a guess at every masked place: the model's, with the right piece, or `always`. */
-static void print_row(const json_t *sample, const char *always, const struct colours *c)
+static void print_row(const json_t *sample, const char *always, const struct style *c)
 {
     const json_t *pieces = json_object_get(sample, "pieces"), *guesses = json_object_get(sample, "guesses"), *value;
     SCOPED(buf_release) struct buf line = {0};
@@ -183,13 +173,13 @@ static void print_row(const json_t *sample, const char *always, const struct col
         const json_t *at = json_array_get(guesses, next);
         if (i == 0 || (i == last && !at)) /* [CLS], and [SEP] at the end */
             continue;
-        if (!goes_on(piece) && line.size > 0)
+        if (!piece_goes_on(piece, c->byte_level) && line.size > 0)
             buf_add_text(&line, " ");
         if (at && (size_t)json_integer_value(json_object_get(at, "position")) == i) {
             add_guess(&line, always ? always : json_string_value(json_object_get(at, "piece")), piece, !always, c);
             next++;
         } else {
-            add_piece(&line, strcmp(piece, "[SEP]") == 0 ? "|" : bare(piece));
+            add_piece(&line, strcmp(piece, "[SEP]") == 0 ? "|" : piece_bare(piece, c->byte_level));
         }
     }
     printf("%s\n", buf_text(&line));
@@ -202,8 +192,9 @@ static int count_of(const json_t *sample, const char *name)
 
 void guesses_print(const json_t *guesses, bool coloured)
 {
-    const struct colours c =
-        coloured ? (struct colours){"\033[32m", "\033[31m", "\033[2m", "\033[0m"} : (struct colours){"", "", "", ""};
+    struct style c = coloured ? (struct style){"\033[32m", "\033[31m", "\033[2m", "\033[0m", false}
+                              : (struct style){"", "", "", "", false};
+    c.byte_level = json_is_true(json_object_get(guesses, "byte_level"));
     const char *commonest = json_string_value(json_object_get(json_object_get(guesses, "commonest"), "piece"));
     SCOPED(buf_release) struct buf always = {0};
     const json_t *samples = json_object_get(guesses, "samples"), *sample;

@@ -19,13 +19,12 @@ int evaluating_guesses(struct evaluating *e, json_t **guesses, struct error *err
     const struct settings *settings = &e->settings;
     const struct source *source = &e->setup.task.splits[settings->split];
     const uint64_t samples = settings->eval_samples < source->samples ? settings->eval_samples : source->samples;
-    SCOPED(mem_free_at) char *path = path_join(e->setup.datasets.train[0].directory, VOCAB_NAME);
     const struct guesses_work work = {
         .ops = e->engine.ops,
         .model = e->engine.model,
         .source = source,
         .limits = &e->engine.limits,
-        .vocabulary = path,
+        .dataset = &e->setup.datasets.train[0],
         .samples = samples,
         .shown = settings->shown < samples ? settings->shown : samples,
     };

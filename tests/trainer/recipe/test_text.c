@@ -383,7 +383,8 @@ TEST_WITH(a_bpe_is_compared_with_the_dataset, NULL, clear)
         } else
             put("tokenizer.json", BPE ROBERTA "}");
         assert_int_equal(text_check(FOLDER, STR(VOCAB), &words, false, &err), -1);
-        assert_int_equal(err.kind, ERR_UNSAFE);
+        assert_int_equal(err.kind, ERR_MISMATCH);
+        assert_non_null(strstr(err.text, "is a byte-level BPE, the dataset's vocabulary is WordPiece"));
         unlink(FOLDER "/tokenizer.json");
         unlink(FOLDER "/vocab.json");
         unlink(FOLDER "/merges.txt");
