@@ -118,6 +118,48 @@ static bool is_conll(struct str text)
     return most(text, is_tagged_token, 8, 97);
 }
 
+/* "Paris/NNP is/VBZ": every word has a tag in capitals, or marks that are their own tag. */
+static bool is_tagged_line(struct str line)
+{
+    size_t words = 0;
+    for (struct str rest = str_trim(line); rest.size > 0; words++) {
+        const char *end = rest.data + rest.size, *blank = memchr(rest.data, ' ', rest.size);
+        const struct str word = str_range(rest.data, blank ? blank : end);
+        const char *slash = memrchr(word.data, '/', word.size);
+        if (!slash || slash == word.data || slash + 1 == word.data + word.size || (slash[1] >= 'a' && slash[1] <= 'z'))
+            return false;
+        rest = str_trim(str_range(word.data + word.size, end));
+    }
+    return words >= 2;
+}
+
+static bool is_tagged(struct str text)
+{
+    return most(text, is_tagged_line, 5, 97);
+}
+
+/* "river 0.12 -0.4 …": a word and at least ten numbers. */
+static bool is_vector(struct str line)
+{
+    size_t numbers = 0;
+    const char *at = memchr(line.data, ' ', line.size), *end = line.data + line.size;
+    while (at && at < end) {
+        at++;
+        const char *blank = at < end ? memchr(at, ' ', (size_t)(end - at)) : NULL;
+        for (const char *byte = at; byte < (blank ? blank : end); byte++)
+            if (!is_digit(*byte) && !strchr("+-.eE", *byte))
+                return false;
+        numbers += at < (blank ? blank : end);
+        at = blank;
+    }
+    return numbers >= 10;
+}
+
+static bool is_vectors(struct str text)
+{
+    return most(text, is_vector, 5, 97);
+}
+
 static bool is_table(struct str text)
 {
     struct str line;
@@ -165,6 +207,29 @@ static bool is_vtt(struct str text)
 {
     size_t all;
     return str_starts(text, STR("WEBVTT")) && passing(text, is_cue_time, &all) > 0;
+}
+
+/* "[00:12.34]Text" of LRC, "{120}{180}Text" of MicroDVD. "[10:15] Anna:" is of a chat. */
+static bool is_timed_line(struct str line)
+{
+    const char close = line.data[0] == '[' ? ']' : line.data[0] == '{' ? '}' : '\0';
+    size_t at = 1, stops = 0;
+    while (at < line.size && (is_digit(line.data[at]) || strchr(":.", line.data[at])))
+        stops += line.data[at++] == '.';
+    if (!close || at == 1 || at >= line.size || line.data[at] != close)
+        return false;
+    return close == ']' ? stops == 1 && line.data[2] != '.' && memchr(line.data, ':', at)
+                        : at + 2 < line.size && line.data[at + 1] == '{' && is_digit(line.data[at + 2]);
+}
+
+static bool is_timed(struct str text)
+{
+    return most(text, is_timed_line, 3, 75); /* LRC begins with [ar:…] and [ti:…] */
+}
+
+static bool is_ass(struct str text)
+{
+    return str_starts(text, STR("[Script Info]"));
 }
 
 /* "Name: value", the name of letters and hyphens. */
@@ -238,6 +303,64 @@ static bool is_tex(struct str text)
 {
     size_t all;
     return passing(text, is_document_class, &all) > 0;
+}
+
+static bool is_calendar(struct str text)
+{
+    return str_starts(text, STR("BEGIN:VCALENDAR")) || str_starts(text, STR("BEGIN:VCARD"));
+}
+
+/* "@article{smith90," */
+static bool is_bibtex_entry(struct str line)
+{
+    size_t at = 1;
+    while (at < line.size && (line.data[at] | 0x20) >= 'a' && (line.data[at] | 0x20) <= 'z')
+        at++;
+    return line.data[0] == '@' && at > 3 && at < line.size && line.data[at] == '{';
+}
+
+static bool is_bibtex(struct str text)
+{
+    size_t all;
+    return (text.data[0] == '@' || text.data[0] == '%') && passing(text, is_bibtex_entry, &all) >= 2;
+}
+
+static bool is_message(struct str line)
+{
+    return str_starts(line, STR("msgid \"")) || str_starts(line, STR("msgstr \"")) || str_starts(line, STR("msgstr["));
+}
+
+static bool is_po(struct str text)
+{
+    return most(text, is_message, 6, 25);
+}
+
+/* "[section]", "key = value", a comment, as in INI and TOML. */
+static bool is_setting(struct str line)
+{
+    size_t at = 0;
+    if (line.data[0] == '[')
+        return str_trim(line).data[str_trim(line).size - 1] == ']';
+    if (line.data[0] == '#' || line.data[0] == ';')
+        return true;
+    while (at < line.size && line.data[at] > ' ' && line.data[at] != '=')
+        at++;
+    const size_t name = at;
+    while (at < line.size && line.data[at] == ' ')
+        at++;
+    return name > 0 && at < line.size && line.data[at] == '=';
+}
+
+static bool is_section(struct str line)
+{
+    return line.data[0] == '[';
+}
+
+static bool is_settings(struct str text)
+{
+    size_t all;
+    const size_t sections = passing(text, is_section, &all);
+    return sections > 0 && sections * 2 < all && most(text, is_setting, 5, 97);
 }
 
 /* --------------------------------------------------------------------------------------------------------- JSON */
@@ -333,6 +456,11 @@ static const struct row {
       false}},
     {is_vtt, {"a file of subtitles (WebVTT)", "grep -vE '^(WEBVTT|NOTE|[0-9]*\\s*$)|-->'", false, false}},
     {is_srt, {"a file of subtitles (SubRip)", "grep -vE '^[0-9]*\\s*$|-->'", false, false}},
+    {is_ass, {"a file of subtitles (ASS)", "sed -n 's/^Dialogue: \\([^,]*,\\)\\{9\\}//p'", false, false}},
+    {is_timed, {"a file of subtitles or of lyrics with times", "sed -nE 's/^([[{][0-9:.]+[]}])+//p'", false, false}},
+    {is_tagged, {"a text with a tag at each word", "sed -E 's#/[^ /]+( |$)#\\1#g'", false, false}},
+    {is_vectors, {"a table of word vectors", NULL, false, false}},
+    {is_settings, {"a file of settings (INI, TOML)", NULL, false, false}},
     {is_mbox,
      {"a mailbox (mbox)",
       "python3 -c 'import mailbox, sys; [print((p.get_payload(decode=True) or b\"\").decode(\"utf-8\", \"replace\")) "
@@ -345,6 +473,9 @@ static const struct row {
       false, false}},
     {is_rtf, {"an RTF file", PLAIN("rtf"), false, false}},
     {is_tex, {"a TeX file", PLAIN("latex"), false, false}},
+    {is_calendar, {"a calendar or address book", NULL, false, false}},
+    {is_bibtex, {"a BibTeX file", NULL, false, false}},
+    {is_po, {"a file of translated messages (PO)", "sed -n 's/^msgstr \"\\(..*\\)\"$/\\1/p'", false, false}},
     {is_fasttext, {"a file of fastText labels and texts", "sed -E 's/^(__label__[^ ]* *)+//'", false, false}},
     {structured_is_arrays, {"a list of JSON arrays, one on each line", "jq -c '" LONGEST_STRING "'", false, true}},
     {is_sequence, {"a JSON text sequence (RFC 7464)", "tr -d '\\036'", false, true}},
