@@ -146,6 +146,18 @@ verbs() {
         o["seconds_per_step"] > 256 * o["flops_per_sequence"] * 0.5 / o["passes_flops_per_second"] > 0)')" True
     expect_absent never .
 
+    case_begin "plan says the money"
+    expect_exit 0 "${plan[@]}" --price 2.50/h --json
+    expect_words "cost       about " ", at 2.5 an hour"
+    expect_equal "cost" "$(json stdout \
+        '([abs(o["cost" + low] - 2.5 * o["seconds" + low] / 3600) < 1e-9 for low in ("", "_low")] +
+        [0 < o["seconds_low"] <= o["seconds"], "price" in o["next"]])')" "[True, True, True, False]"
+    local price
+    for price in 2.50 /h 0/h -1/h 1.2.3/h 2/d nan/h; do
+        expect_exit 2 "${plan[@]}" --price="$price"
+        expect_words "--price $price: not a price per hour"
+    done
+
     case_begin "plan gives a range where another program has the core too"
     if [ -r /proc/self/schedstat ] && command -v taskset >stdout; then
         local core busy

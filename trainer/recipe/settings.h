@@ -64,6 +64,7 @@ struct settings {
 
     /* this machine, this start */
     int device;                /* enum device_kind; if not given, CUDA if available */
+    const char *price;         /* for plan: "2.50/h"; NULL: costs are not wanted */
     const char *tune;          /* file with a table of product algorithms; NULL: the run's own, or none */
     int cpu;                   /* enum cpu_level; if not given, the machine's */
     int split;                 /* for eval: enum split */

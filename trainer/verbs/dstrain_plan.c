@@ -43,6 +43,7 @@ struct needs {
     struct estimate estimate;
     double seconds; /* of all steps, while other programs run as they do now */
     double fewest;  /* of all steps without them; the same if they take little */
+    double price;   /* per hour; 0: not given */
     char directory[256];
 };
 
@@ -202,8 +203,10 @@ static void add_command(const struct settings *settings, const struct proposal *
     command_add(out, "dstrain");
     for (int i = 1; i < settings->argc; i++) {
         const char *argument = settings->argv[i];
+        if (strcmp(argument, "--price") == 0)
+            i++;
         if ((i == 1 && strcmp(argument, "plan") == 0) || strcmp(argument, "--dry-run") == 0 ||
-            strcmp(argument, "-n") == 0 || strcmp(argument, "--json") == 0)
+            strcmp(argument, "-n") == 0 || strcmp(argument, "--json") == 0 || strncmp(argument, "--price", 7) == 0)
             continue;
         command_add(out, argument);
     }
@@ -263,6 +266,27 @@ static void say_processes(const struct setup *setup, const struct engine *engine
                 buf_text(&cards));
 }
 
+/* Reads "2.50/h". */
+static int read_price(const char *text, double *price, struct error *err)
+{
+    const size_t digits = text ? strspn(text, "0123456789.") : 0;
+    char *end = NULL;
+    *price = 0;
+    if (!text)
+        return 0;
+    *price = strtod(text, &end);
+    if (end != text + digits || strcmp(end, "/h") != 0 || !(*price > 0)) {
+        fail(err, ERR_USAGE, "--price %.60s: not a price per hour", text);
+        return hint(err, "a number above 0 and /h, without a currency: --price 2.50/h");
+    }
+    return 0;
+}
+
+static double cost_of(const struct needs *needs, double seconds)
+{
+    return needs->price * seconds / 3600;
+}
+
 static void say_time(const struct needs *needs)
 {
     const struct estimate *estimate = &needs->estimate;
@@ -280,6 +304,11 @@ static void say_time(const struct needs *needs)
         "time       about %s%s%s: %s a step, measured on %d layers at %.3g GFLOP/s; matrix products alone reach %.3g%s",
         fewest, range ? " to " : "", format_seconds(needs->seconds, time), step, ESTIMATE_LAYERS,
         estimate->passes * 1e-9, estimate->products * 1e-9, held);
+    if (needs->price > 0 && range)
+        log_say("cost       about %.2f to %.2f, at %g an hour", cost_of(needs, needs->fewest),
+                cost_of(needs, needs->seconds), needs->price);
+    else if (needs->price > 0)
+        log_say("cost       about %.2f, at %g an hour", cost_of(needs, needs->seconds), needs->price);
 }
 
 static void print_json(const struct setup *setup, const struct engine *engine, const struct needs *needs,
@@ -307,6 +336,11 @@ static void print_json(const struct setup *setup, const struct engine *engine, c
         json_object_set_new(cards, size, needs->cards[i] > 0 ? json_integer(needs->cards[i]) : json_null());
     }
     json_object_set_new(facts, "seconds_low", json_real(needs->fewest));
+    if (needs->price > 0) {
+        json_object_set_new(facts, "price_per_hour", json_real(needs->price));
+        json_object_set_new(facts, "cost", json_real(cost_of(needs, needs->seconds)));
+        json_object_set_new(facts, "cost_low", json_real(cost_of(needs, needs->fewest)));
+    }
     json_object_set_new(facts, "processes", json_integer(needs->processes));
     json_object_set_new(facts, "zero", json_integer(setup->recipe.zero));
     json_object_set_new(facts, "wire_bytes", json_integer((json_int_t)needs->sent));
@@ -327,6 +361,7 @@ int dstrain_plan(void *context, struct opt_paths bare, struct error *err)
     struct error ignored = {0};
     SCOPED(buf_release) struct buf next = {0};
     (void)bare;
+    TRY(read_price(settings->price, &needs.price, err));
     TRY(proposal_wanted(settings) ? proposal_make(&proposal, settings, err) : 0);
     proposal_say(&proposal);
     TRY(setup_open(&setup, settings, &origin, err));
