@@ -263,7 +263,7 @@ def run_pages(shell):
 
 def check_samples(shell):
     """The scripts of samples/ run, with the verbs of the README's journeys."""
-    journeys = [block for block in blocks("README.md")][-3:]
+    journeys = [block for block in blocks("README.md")][-4:-1]  # the last one needs a ModernBERT: build_bpe.py
     for block, name in zip(journeys, ("wikipedia", "own_text", "own_task")):
         text = (PROJECT / f"samples/{name}.sh").read_text()
         body = text[text.index("set -euo"):].split("\n\n")[-1]
