@@ -140,7 +140,8 @@ def prepare(scratch):
     shutil.copy(scratch / "corpus.txt", scratch / "corpus/page.txt")
     run(bin_ / "dsdata", "vocab", "--kind", "bpe-bytes", "--vocab-size", "600", WIKI, "--out", "bpe")
     run(bin_ / "dsdata", "build", WIKI, "--vocab", "bpe", "--pairs", "none", "--seq", "64", "--out", "short")
-    run(BUILD / "dstrain", "--shards", "short", "--model", "modern-mini", "--steps", "1", "--batch", "1", "--out", "one")
+    run(BUILD / "dstrain", "--shards", "short", "--model", "modern-mini", "--steps", "1", "--batch", "1",
+        "--out", "one")
     run(BUILD / "dstrain", "export", "one", "--out", "ModernBERT-base")
     tickets = (PROJECT / "samples/tickets.csv").read_text()
     write("tickets.csv", tickets)
