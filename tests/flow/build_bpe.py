@@ -89,6 +89,7 @@ try:
             import dsshards
         except ImportError:
             dsshards = None
+        shards = None
         for split in ("train", "valid") if dsshards else ():
             try:
                 shards = dsshards.Shards(data, 64, split)
@@ -114,6 +115,13 @@ try:
                         group = []
                     if not control:
                         group.append(place)
+
+        if shards:  # fresh masks of whole words, as dsdata draws them
+            lines = run(0, DSDATA, "export", data, "--format", "jsonl", "--epoch", "1", "--seed", "3").splitlines()
+            drawn = [sample["input_ids"].tolist() for sample in dsshards.IterableDataset(data, 64, epoch=1, seed=3)]
+            if len(lines) != len(drawn) or any(
+                    json.loads(line)["input_ids"][:len(ids)] != ids for line, ids in zip(lines, drawn)):
+                complain("dsshards draws other masks")
 
     # AutoTokenizer's way.
     run(0, *build, "--vocab", tok, "--special-in-text", "--out", scratch / "control")
