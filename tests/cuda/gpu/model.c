@@ -289,10 +289,12 @@ static void optimizer_case(const struct optimizer_type *type, bool ratio_always)
     }
     const double tested = relative(now[TESTED], now[EXACT], params.size);
     /* A matrix in 16 bits is off by what PyTorch's Muon loses there (tests/golden/muon.txt). */
-    check(tested <= (OPS(TESTED)->storage_size == 4 ? 1e-4 : 3e-2), "%s: ten updates differ by %.3g", type->name,
-          tested);
-    compare(&first, 1, "%s: first moment", type->name);
-    compare(&second, 1, "%s: second moment", type->name);
+    const bool host = sides_count() > HOST;
+    const double host_off = host ? relative(now[HOST], now[EXACT], params.size) : 0;
+    check(tested <= (OPS(TESTED)->storage_size == 4 ? 1e-4 : 3e-2) && (!host || tested <= 1.5 * host_off + 1e-5),
+          "%s: ten updates differ by %.3g, the CPU's by %.3g", type->name, tested, host_off);
+    compare(&first, host ? 0.1 : 1, "%s: first moment", type->name);
+    compare(&second, host ? 0.1 : 1, "%s: second moment", type->name);
     size_t touched = 0; /* gaps stay zero */
     bool *named = mem_clear(params.size, sizeof *named);
     for (size_t i = 0; i < params.count; i++)

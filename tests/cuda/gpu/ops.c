@@ -63,7 +63,13 @@ static void forward(struct rows rows, int32_t out, int32_t in, bool converted)
         EACH(linear_gelu, .pre = AT(pre), .y = AT(act), .x = AT(x), .w = AT(w), .b = AT(b), .rows = rows, .out = out,
              .in = in, .gelu = gelu);
         compare(&pre, 1, "linear before GELU %d, %d x %d x %d", (int)gelu, rows.total, out, in);
-        compare(&act, 2, "GELU %d after linear %d x %d x %d", (int)gelu, rows.total, out, in);
+        if (!on_cpu()) { /* it takes the numbers as they are stored before GELU: a product with 1 keeps them */
+            array_agree(&pre);
+            CALL(OPS(EXACT), linear_gelu, .pre = pre.memory[EXACT], .y = act.memory[EXACT], .x = pre.memory[EXACT],
+                 .w = &(double){1}, .rows = {(int32_t)(live * width), (int32_t)(live * width)}, .out = 1, .in = 1,
+                 .gelu = gelu);
+        }
+        compare(&act, 1, "GELU %d after linear %d x %d x %d", (int)gelu, rows.total, out, in);
         compare_zero_from(&pre, live * width, "dead rows before GELU");
         compare_zero_from(&act, live * width, "dead rows of GELU");
         RELEASE(&pre, &act);
@@ -176,7 +182,7 @@ static void norm_case(const struct case_batch *batch, int32_t hidden, const stru
          .x = z.memory[EXACT], .gain = gain.memory[EXACT], .bias = bias_too ? bias.memory[EXACT] : NULL,
          .epsilon = 1e-5, .rows = rows, .hidden = hidden);
     compare(&y, 2, "norm, width %d, dropout %u", hidden, dropout->threshold);
-    compare(&statistics, 4, "norm's statistics, width %d", hidden);
+    compare(&statistics, on_cpu() ? 4 : 1, "norm's statistics, width %d", hidden);
     compare_zero_from(&y, live, "dead rows of norm");
     compare_zero_from(&z, live, "dead rows of norm's sum");
     array_agree(&statistics);
@@ -228,7 +234,7 @@ static void embed_case(const struct case_batch *batch, int32_t hidden, int32_t v
     compare(&y, 1, "embed, width %d", hidden);
     compare_zero_from(&y, live, "dead rows of embed");
     for (int i = 0; i < 3; i++)
-        compare(&slopes[i], 2, "embed_backward, table %d, width %d", i, hidden);
+        compare(&slopes[i], 1, "embed_backward, table %d, width %d", i, hidden);
     for (int i = 0; i < 3; i++)
         RELEASE(&tables[i], &slopes[i]);
     RELEASE(&y, &dy);
@@ -293,7 +299,7 @@ static void glu_case(struct rows rows, int32_t columns)
         EACH(glu, .y = AT(y), .x = AT(x), .rows = rows, .columns = columns, .gelu = gelu);
         EACH(glu_backward, .dx = AT(dx), .dy = AT(dy), .x = AT(x), .rows = rows, .columns = columns, .gelu = gelu);
         compare(&y, 2, "glu %d, width %d", (int)gelu, columns);
-        compare(&dx, 3, "glu_backward %d, width %d", (int)gelu, columns);
+        compare(&dx, on_cpu() ? 3 : 1, "glu_backward %d, width %d", (int)gelu, columns);
         compare_zero_from(&y, live, "dead rows of glu");
         compare_zero_from(&dx, 2 * live, "dead rows of glu_backward");
         RELEASE(&y, &dx);
@@ -445,7 +451,7 @@ static void attention_case(const struct attended *c)
     .scratch = scratch_on[s]
     EACH(attention, .context = AT(context), .log_sums = AT(log_sums), ARGUMENTS);
     /* Large scores have larger rounding errors. */
-    const double wide = c->shift != 0 && OPS(TESTED)->storage_size == 4 ? 5 : 1;
+    const double wide = c->shift != 0 && on_cpu() && OPS(TESTED)->storage_size == 4 ? 5 : 1;
     compare(&context, 2 * wide, "attention, %d of up to %d, window %d", c->count, longest, c->window);
     compare(&log_sums, 2, "attention's log-sums, %d of up to %d", c->count, longest);
     array_agree(&context);
