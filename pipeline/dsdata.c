@@ -58,8 +58,7 @@ static void add_stage(const char *site, const struct journal *journal, struct bu
         buf_addf(out, ", %s so far", format_counted(pages, "document", count));
 }
 
-/* The words as JSON in ASCII: anybody may have written the journal, and nobody is to mistake them for a command that we
- * vouch for. */
+/* The words as JSON in ASCII: the journal is not trusted, and its command must not look like one of ours. */
 static void add_command(const struct journal *journal, bool fresh, struct buf *out)
 {
     enum { SHOWN = 300 };

@@ -319,7 +319,10 @@ static int find_unnamed(struct verifier *v, const struct manifest *manifest)
 
 static int verify_all(struct verifier *v, const struct manifest *manifest)
 {
-    v->total = v->report->bytes + manifest->vocab_bytes;
+    struct manifest_text texts[MANIFEST_TEXTS];
+    v->total = v->report->bytes;
+    for (size_t count = manifest_texts(manifest, texts), i = 0; i < count; i++)
+        v->total += texts[i].bytes;
     for (size_t i = 0; i < manifest->length_count; i++)
         v->total += manifest_length_bytes(manifest, &manifest->lengths[i]);
     TRY(verify_texts(v, manifest));

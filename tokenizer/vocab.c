@@ -157,14 +157,6 @@ void vocab_readable(const struct vocab *vocab, uint32_t id, struct buf *out)
     buf_release(&bytes);
 }
 
-int vocab_need_wordpiece(const struct vocab *vocab, const char *path, struct error *err)
-{
-    if (vocab->kind == VOCAB_WORDPIECE)
-        return 0;
-    fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "a byte-level BPE is not supported here");
-    return hint(err, "dsdata tokenize and the verbs of dstrain that read text take it; datasets need WordPiece");
-}
-
 static void set_frames(struct vocab *vocab)
 {
     vocab->before = (struct vocab_frame){{vocab->cls}, vocab->cls != VOCAB_NONE};

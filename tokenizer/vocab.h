@@ -84,8 +84,6 @@ bool vocab_finds_tokens(const struct vocab *vocab);
  * vocabulary. */
 const char *vocab_role_name(enum vocab_role role);
 int vocab_need_roles(const struct vocab *vocab, const char *path, struct error *err);
-/* ERR_UNSAFE unless it is of kind WordPiece. */
-int vocab_need_wordpiece(const struct vocab *vocab, const char *path, struct error *err);
 
 /* A piece on one line: LF and CR become the letters that byte-level BPE has for them. Returns `piece` itself where it
  * has none, else a view into `scratch`. */

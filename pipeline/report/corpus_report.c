@@ -11,7 +11,7 @@
 #include <assert.h>
 
 static const char corpus_report_style[] =
-    /* The funnel: a step is a line, a bar and what was left behind on the way. */
+    /* A step of the funnel is a line, a bar and what was dropped there. */
     ".funnel{list-style:none;margin:1rem 0 0;padding:0}"
     ".funnel>li{padding:0 0 1.1rem 1.1rem;border-left:2px solid var(--line);position:relative}"
     ".funnel>li:last-child{padding-bottom:0}"

@@ -112,23 +112,12 @@ static void tell_coverage(const char *name, const struct coverage *coverage)
             100 * share(coverage->letters - coverage->foreign, coverage->letters));
 }
 
-static void tell_next(const struct dsdata_settings *settings, const struct dataset_recipe *recipe)
-{
-    if (settings->kind == VOCAB_WORDPIECE) {
-        vocab_say_next(settings, settings->out, recipe->cased, recipe->strip_accents);
-        return;
-    }
-    struct buf command = {0};
-    buf_add_text(&command, "dsdata tokenize");
-    command_option(&command, "vocab", settings->out);
-    say_next(command.data);
-}
-
 static void tell(const struct dsdata_settings *settings, const struct dataset_recipe *recipe, const struct vocab *vocab,
                  const struct vocabulary_facts *facts)
 {
     char count[32], pages[56], words[56], windows[56];
     const char *record = facts->of_pages ? "page" : "document";
+    const bool bytes = vocab->kind == VOCAB_BPE_BYTES;
     log_say("learned    %s pieces (%s, threshold %llu) from %s of %s in %s", format_count(vocab->count, count),
             algo_name(settings), (unsigned long long)facts->learned.threshold,
             format_counted(facts->words, "word", words), format_counted(facts->pages, record, pages),
@@ -150,7 +139,7 @@ static void tell(const struct dsdata_settings *settings, const struct dataset_re
         log_say("held out   nothing: the text is too short, all of it is learned from");
     }
     if (settings->out && strcmp(settings->out, "-") != 0)
-        tell_next(settings, recipe);
+        vocab_say_next(settings, settings->out, !bytes && recipe->cased, bytes || recipe->strip_accents);
     if (!vocabulary_warn_size(recipe, facts) && vocab->count < settings->vocab_size)
         log_warn("the text gives only %s pieces, not %s", format_count(vocab->count, count),
                  format_count(settings->vocab_size, words));

@@ -54,7 +54,8 @@ static void print_json(const struct vocab_defects *d, const struct vocab *vocab,
 
 void vocab_say_next(const struct dsdata_settings *settings, const char *path, bool cased, bool strip_accents)
 {
-    static const char learning[] = " out limit cased accents vocab-size algo unused min-frequency limit-alphabet ";
+    static const char learning[] = " out limit cased accents vocab-size algo unused min-frequency "
+                                   "limit-alphabet kind special-names ";
     struct buf command = settings_command(settings, "build", learning);
     if (settings->check) /* there were no inputs */
         command_add(&command, "INPUT");

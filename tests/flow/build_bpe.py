@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import unicodedata
 
 try:
     from tokenizers import Tokenizer
@@ -69,7 +70,7 @@ try:
     # Ids, from an export without masks.
     extracted = {int(doc["id"]): doc["text"].rstrip("\n") for doc in
                  map(json.loads, run(0, DSDATA, "extract", "--format", "jsonl", docs_file).splitlines())}
-    seen = 0
+    seen = decoded = 0
     for split in "train", "valid":
         lines = run(0, DSDATA, "export", data, "--format", "jsonl", "--masks", "none", "--split", split).splitlines()
         for line in lines:
@@ -78,6 +79,28 @@ try:
             seen += len(inside)
             if special["mask"] in inside:
                 complain(f"a control id was planted: {ids}")
+    # Without the packages: the bytes of the ids are those of the texts.
+    shown = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    byte_of = {chr(byte): byte for byte in shown}
+    byte_of.update((chr(0x100 + i), byte) for i, byte in enumerate(b for b in range(256) if b not in shown))
+    pieces = (data / "vocab.txt").read_text().split("\n")
+    texts = {i: unicodedata.normalize("NFC", text).encode() for i, text in extracted.items()}
+    for split in "train", "valid":
+        for line in run(0, DSDATA, "export", data, "--format", "jsonl", "--masks", "none", "--split",
+                        split).splitlines():
+            parts = [[]]
+            for i in json.loads(line)["input_ids"]:
+                if i == special["sep"]:
+                    parts.append([])
+                elif i not in (special["cls"], special["pad"]):
+                    parts[-1].extend(byte_of[letter] for letter in pieces[i])
+            for part in map(bytes, parts):
+                if not any(part in whole for whole in texts.values()):
+                    complain(f"no document holds {part}")
+                decoded += len(part)
+    if decoded != sum(map(len, texts.values())):
+        complain(f"{decoded} bytes of {sum(map(len, texts.values()))}")
+
     if Tokenizer:
         plain = Tokenizer.from_str(json.dumps(dict(json.loads((tok / "tokenizer.json").read_text()), added_tokens=[])))
         expected = {i: plain.encode(text, add_special_tokens=False).ids for i, text in extracted.items()}
@@ -171,6 +194,13 @@ try:
     travelled = scratch / "again/checkpoints/step-00000001/tokenizer.json"
     if travelled.read_bytes() != (tok / "tokenizer.json").read_bytes():
         complain("the tokenizer did not travel")
+    flags = scratch / "flags"
+    shutil.copytree(scratch / "model", flags)
+    other = json.loads((flags / "tokenizer.json").read_text())
+    other["added_tokens"][0]["lstrip"] = not other["added_tokens"][0]["lstrip"]
+    (flags / "tokenizer.json").write_text(json.dumps(other))
+    run(5, DSTRAIN, "--shards", data, "--init", flags, "--steps", "1", "--out", scratch / "never",
+        says=["other added tokens"])
     run(5, DSTRAIN, "--shards", scratch / "learned1", "--init", scratch / "model", "--steps", "1", "--out",
         scratch / "never", says=["--vocab"])
     run(5, DSTRAIN, "--shards", scratch / "learned2", "--init", scratch / "model", "--steps", "1", "--out",

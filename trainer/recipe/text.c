@@ -275,6 +275,18 @@ int text_check(const char *directory, struct str pieces, const struct tokenizer_
     return result;
 }
 
+/* Of equal pieces: the flags and the order. */
+static bool same_tokens(const struct added_tokens *a, const struct added_tokens *b)
+{
+    bool same = a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++) {
+        const struct added_token *x = &a->items[i], *y = &b->items[i];
+        same = x->id == y->id && x->special == y->special && x->single_word == y->single_word &&
+               x->lstrip == y->lstrip && x->rstrip == y->rstrip && x->normalized == y->normalized;
+    }
+    return same;
+}
+
 /* What differs between two tokenizers, or NULL. */
 static const char *difference(const struct vocab *theirs, const struct vocab *ours)
 {
@@ -284,8 +296,11 @@ static const char *difference(const struct vocab *theirs, const struct vocab *ou
     if (a->merge_count != b->merge_count || a->ignore_merges != b->ignore_merges ||
         (a->merge_count > 0 && memcmp(a->merges, b->merges, a->merge_count * sizeof *a->merges) != 0))
         return "merges";
-    if (a->pattern != b->pattern || a->prefix_space != b->prefix_space || a->nfc != b->nfc)
+    if (a->pattern != b->pattern || a->prefix_space != b->prefix_space || a->nfc != b->nfc ||
+        a->unknown != b->unknown || a->fuse_unknown != b->fuse_unknown)
         return "rules for words";
+    if (!same_tokens(&theirs->added, &ours->added))
+        return "added tokens";
     return memcmp(theirs->roles, ours->roles, sizeof ours->roles) != 0 ? "special tokens" : NULL;
 }
 
