@@ -46,8 +46,34 @@ expect_equal "lines about a model" "$(wc -l <stdout)" 3
 expect_equal "tokenizer" "$(line tokenizer)" \
     "WordPiece, $(json model/config.json 'o["vocab_size"]') pieces, uncased, accents stripped"
 
+case_begin "several: their differences, those of --json in a table"
+expect_exit 0 "${train[@]}" --out other -q --lr 2e-3 --seed 7 --keep-last 2
+expect_exit 0 "$dstrain" show run other --json
+expect_equal "different" "$(json stdout 'o["same"], [(d["of"], d["name"], d["a"], d["b"]) for d in o["differences"]
+    if d["of"] in ("recipe", "model", "option")]')" \
+    "(False, [('recipe', 'seed', 42, 7), ('recipe', 'lr', 0.001, 0.002), ('option', 'keep-last', '3', '2')])"
+json stdout '"\n".join(d["of"] + " " + d["name"] for d in o["differences"])' | tee rows |
+    grep -qx "valid mlm_accuracy" || complain "no results"
+expect_exit 0 "$dstrain" show run other
+expect_equal "head" "$(head -2 stdout | tr -s ' ' | tr '\n' ' ')" "A run B other "
+expect_equal "rows of the table" "$(tail -n +4 stdout | tr -s ' ' | cut -d' ' -f1,2)" "$(cat rows)"
+tail -n +4 stdout | tr -s ' ' | grep -qx "recipe lr 0.001 0.002" || complain "no rates"
+cp -r run same
+expect_exit 0 "$dstrain" show run same "run/checkpoints/$(cat run/latest)" --json
+expect_equal "equal" "$(json stdout 'o["same"], o["differences"]')" "(True, [])"
+expect_exit 0 "$dstrain" show run same
+expect_equal "same" "$(line same)" "data, model and recipe are equal"
+expect_exit 0 "$dstrain" show model run
+expect_equal "a model and its run" "$(line same)" "shape and tokenizer are equal; weights are not compared"
+sed 's/"hidden_act": "[a-z_]*"/"hidden_act": "gelu"/' model/config.json >config.json && mv config.json model/
+expect_exit 0 "$dstrain" show model run --json
+expect_equal "another model" "$(json stdout 'o["same"], [d["name"] for d in o["differences"]]')" \
+    "(False, ['activation'])"
+expect_exit 2 "$dstrain" show run nowhere
+expect_words nowhere
+expect_exit 2 "$dstrain" show run run run run run run run run run
+
 case_begin "a damaged record"
-expect_exit 2 "$dstrain" show run run
 echo '{"identity": 3' >run/run.json
 expect_exit 4 "$dstrain" show run
 expect_words run.json

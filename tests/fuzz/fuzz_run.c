@@ -113,7 +113,7 @@ int fuzz_input(const uint8_t *data, size_t size)
     assert(read ? json_is_object(identity) : !record && err.kind == ERR_VERIFY && err.text[0]);
     const bool reported = report_run(1 + size % 2);
     assert(reported == read);
-    show_run(size % 2 ? "--json" : NULL);
+    show_run(size % 3 == 0 ? "--json" : size % 3 == 1 ? fuzz_directory() : NULL);
     check_replay();
     check_card(identity);
     check_other(identity);

@@ -60,7 +60,8 @@ static void make_run(void)
     program.print_more = NULL;
 }
 
-/* `dstrain show` of a run with one more word, NULL or "--json"; false where a file is damaged. */
+/* `dstrain show` of a run with one more word: NULL, "--json", or another run to compare it with; false where a file is
+ * damaged. */
 static bool show_run(const char *word)
 {
     const char *argv[] = {"dstrain", "show", fuzz_directory(), word};

@@ -3,7 +3,7 @@
  * cache. The backward pass recomputes the probabilities from the saved log-sums (Dao and others 2022, without the
  * tiling that a GPU needs). Scores are in `real`. Where the processor multiplies bf16, probabilities enter the forward
  * product as sums of two bf16 numbers: rounded to one, they made the gradients of all lower layers a fifth worse. The
- * backward pass rounds them and the scores' gradients to one: no gradient was worse for it. */
+ * backward pass rounds them and the scores' gradients to one, which changed the gradients' error little. */
 #pragma once
 
 #include "trainer/cpu/functions.h"

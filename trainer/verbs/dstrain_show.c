@@ -15,6 +15,7 @@
 #include "trainer/run/run.h"
 #include "trainer/tune/tune_kinds.h"
 #include "trainer/verbs/about.h"
+#include "trainer/verbs/run_difference.h"
 #include "trainer/verbs/use.h"
 
 /* Reads an object from a file of a directory; *json is unchanged if there is no such file. */
@@ -455,10 +456,32 @@ static int shown_read(struct shown *shown, const char *name, struct error *err)
     return result;
 }
 
+static int compare(const struct settings *settings, struct opt_paths bare, struct error *err)
+{
+    json_t *facts[SHOW_MAX];
+    size_t count = 0;
+    int result = bare.count > SHOW_MAX ? fail(err, ERR_USAGE, "at most %u can be compared", SHOW_MAX) : 0;
+    while (result == 0 && count < bare.count) {
+        struct shown shown;
+        result = shown_read(&shown, bare.items[count], err);
+        if (result == 0) {
+            facts[count++] = json_incref(shown.facts);
+            shown_release(&shown);
+        }
+    }
+    if (result == 0)
+        difference_print(facts, count, settings->json);
+    while (count-- > 0)
+        json_decref(facts[count]);
+    return result;
+}
+
 int dstrain_show(void *context, struct opt_paths bare, struct error *err)
 {
     const struct settings *settings = context;
     struct shown shown;
+    if (bare.count > 1)
+        return compare(settings, bare, err);
     TRY(shown_read(&shown, bare.items[0], err));
     if (settings->json) {
         output_json(json_incref(shown.facts), JSON_INDENT(2) | JSON_REAL_PRECISION(15));
