@@ -381,9 +381,10 @@ TEST(parts_of_characters_and_tokens_are_words)
     struct opened opened = open_mode("nfc", true);
     const uint32_t *const byte = opened.vocab->bpe->of_byte;
     struct word_starts *words = word_starts_open(opened.vocab);
-    const uint32_t ids[] = {byte[0xA9], byte['a'],          opened.vocab->cls,  byte['b'], byte[0xC3],
-                            byte[0xA9], opened.vocab->mask, opened.vocab->mask, byte['!'], byte[0xE6]};
-    static const bool expected[] = {true, false, true, true, false, false, true, true, true, true};
+    const uint32_t ids[] = {byte[0xA9], byte['a'],  opened.vocab->cls,  byte['b'],
+                            byte[0xC3], byte[0xA9], opened.vocab->mask, opened.vocab->mask,
+                            byte['!'],  byte['b'],  byte[0xE6]};
+    static const bool expected[] = {true, false, true, true, false, false, true, true, true, true, false};
     bool starts[sizeof ids / sizeof *ids];
     word_starts_mark(words, ids, sizeof ids / sizeof *ids, starts);
     assert_memory_equal(starts, expected, sizeof expected);
