@@ -449,7 +449,7 @@ TEST(a_trace_has_every_change_in_order)
 static void counted(void *argument)
 {
     struct error err;
-    SCOPED(mem_free_at) char *memory = mem_alloc(1);
+    mem_free(mem_alloc(1));
     if (file_write_all(path_of("c"), "xy", 2, &err) < 0)
         _exit((int)err.kind);
     faults_close(); /* nothing is wanted */

@@ -2,6 +2,7 @@
  *     dsdata extract enwiki.xml.bz2 | bench_sentences [LANGUAGE]       a file of text, or lines of JSON with "text"
  * The text of standard input is repeated to 50 MB and split line by line, as build does; the two loops alternate; the
  * result is the least CPU time of twelve turns. */
+#include "base/mem.h"
 #include "base/str.h"
 #include "pipeline/text/sentences/sentences.h"
 

@@ -132,10 +132,10 @@ static void check_tensor(const char *name, const float *ours, const char *prefix
         fail_msg("%s: relative error %g, allowed %g", name, error, bound);
 }
 
-/* Compares all with the golden file and closes the backend. */
-static void check_backend(struct ops *ops)
+/* Compares all with the golden file. */
+static void check_backend(enum precision precision, enum cpu_level level)
 {
-    const enum precision precision = ops->precision;
+    SCOPED(ops_close_at) struct ops *ops = made_ops(precision, level, 2);
     const float scale = precision == PRECISION_FP16 ? 1024 : 1;
     const bool half = precision == PRECISION_BF16 || precision == PRECISION_FP16;
     SCOPED(made_batch_release) struct batch batch = golden_batch();
@@ -179,30 +179,29 @@ static void check_backend(struct ops *ops)
     for (size_t i = 0; i < params->count; i++)
         check_tensor(params->items[i].name, ours + params->items[i].offset, "gradient.", params->items[i].count,
                      precision, median);
-    ops->close(ops);
 }
 
 TEST(double_matches_pytorch)
 {
-    check_backend(made_ops(PRECISION_FP64, CPU_BASE, 2));
+    check_backend(PRECISION_FP64, CPU_BASE);
 }
 
 TEST(fp32_matches_pytorch_at_every_level)
 {
     for (int level = (int)cpu_level(); level >= CPU_BASE; level--)
-        check_backend(made_ops(PRECISION_FP32, (enum cpu_level)level, 2));
+        check_backend(PRECISION_FP32, (enum cpu_level)level);
 }
 
 TEST(bf16_is_as_close_as_pytorch_at_every_level)
 {
     for (int level = (int)cpu_level(); level >= CPU_BASE; level--)
-        check_backend(made_ops(PRECISION_BF16, (enum cpu_level)level, 2));
+        check_backend(PRECISION_BF16, (enum cpu_level)level);
 }
 
 TEST(fp16_is_closer_than_bf16)
 {
     for (int level = (int)cpu_level(); level >= CPU_BASE; level--)
-        check_backend(made_ops(PRECISION_FP16, (enum cpu_level)level, 2));
+        check_backend(PRECISION_FP16, (enum cpu_level)level);
 }
 
 int main(void)

@@ -476,10 +476,11 @@ TEST(micro_batches_change_only_rounding)
     }
 }
 
-/* Gradients of three micro-batches of a step. Closes the backend. */
-static float *gradients_recomputed(struct ops *ops, const struct model_config *config, int32_t recompute_every,
-                                   size_t *size)
+/* Gradients of three micro-batches of a step. */
+static float *gradients_recomputed(enum precision precision, unsigned threads, const struct model_config *config,
+                                   int32_t recompute_every, size_t *size)
 {
+    SCOPED(ops_close_at) struct ops *ops = made_ops(precision, cpu_level(), threads);
     const struct made_source source = {3, config->vocabulary, 4};
     SCOPED(made_batch_release) struct batch whole = made_batch(&source, lengths, 0, 12);
     SCOPED(model_close_at) struct model *model = open_model_with(config, ops, &whole, recompute_every);
@@ -494,18 +495,7 @@ static float *gradients_recomputed(struct ops *ops, const struct model_config *c
     *size = model_table(model)->size;
     float *gradients = mem_array(*size, sizeof *gradients);
     memcpy(gradients, model_gradients(model), *size * sizeof *gradients);
-    ops->close(ops);
     return gradients;
-}
-
-static struct ops *fp32_ops(unsigned threads)
-{
-    return made_ops(PRECISION_FP32, cpu_level(), threads);
-}
-
-static struct ops *bf16_ops(unsigned threads)
-{
-    return made_ops(PRECISION_BF16, cpu_level(), threads);
 }
 
 TEST(recomputation_and_threads_change_no_bit)
@@ -513,14 +503,14 @@ TEST(recomputation_and_threads_change_no_bit)
     const struct model_config configs[] = {
         config_of(ARCHITECTURE_BERT, 5, false), config_of(ARCHITECTURE_PRE, 5, false),
         config_of(ARCHITECTURE_LARGE, 5, false), config_of(ARCHITECTURE_PRE, 5, true)};
-    struct ops *(*const backends[])(unsigned threads) = {fp32_ops, bf16_ops};
     for (size_t i = 0; i < 2 * sizeof configs / sizeof *configs; i++) {
         const struct model_config *config = &configs[i / 2];
+        const enum precision precision = i % 2 ? PRECISION_BF16 : PRECISION_FP32;
         size_t size, again;
-        SCOPED(mem_free_at) float *kept = gradients_recomputed(backends[i % 2](1), config, 0, &size);
+        SCOPED(mem_free_at) float *kept = gradients_recomputed(precision, 1, config, 0, &size);
         for (int32_t every = 1; every <= 5; every++) {
             SCOPED(mem_free_at)
-            float *gradients = gradients_recomputed(backends[i % 2](1 + (unsigned)every % 3), config, every, &again);
+            float *gradients = gradients_recomputed(precision, 1 + (unsigned)every % 3, config, every, &again);
             assert_true(size == again);
             assert_memory_equal(kept, gradients, size * sizeof *kept);
         }
@@ -535,8 +525,8 @@ TEST(layers_that_never_drop_change_nothing)
                         drops = config_of(ARCHITECTURE_PRE, 3, true);
     kept.layer_drop = (struct layer_drop){.theta = 1, .gamma = 1};
     size_t size;
-    SCOPED(mem_free_at) float *a = gradients_recomputed(fp32_ops(1), &plain, 0, &size);
-    SCOPED(mem_free_at) float *b = gradients_recomputed(fp32_ops(1), &kept, 0, &size);
+    SCOPED(mem_free_at) float *a = gradients_recomputed(PRECISION_FP32, 1, &plain, 0, &size);
+    SCOPED(mem_free_at) float *b = gradients_recomputed(PRECISION_FP32, 1, &kept, 0, &size);
     assert_memory_equal(a, b, size * sizeof *a);
 
     SCOPED(ops_close_at) struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
@@ -693,7 +683,8 @@ static void spy_dropout(struct device *device, const struct dropout_args *args)
  * and each has its own probability: `counts` says how many places have that of `shares`. */
 static void check_places(const struct model_config *config, const double *shares, const size_t *counts, size_t count)
 {
-    struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1), spying = *ops;
+    SCOPED(ops_close_at) struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
+    struct ops spying = *ops;
     memset(&spied, 0, sizeof spied);
     spied.ops = ops;
     spying.norm = spy_norm;
@@ -728,7 +719,6 @@ static void check_places(const struct model_config *config, const double *shares
     spied.count = 0;
     model_evaluate(model, &batch, &metrics);
     assert_int_equal(spied.count, 0);
-    ops->close(ops);
 }
 
 TEST(each_place_has_its_own_dropout)
