@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# dstrain on the emulated backend: training.sh DSTRAIN MODULE MAKE_SHARDS. Late records of steps must not change
-# results: a stopped run ends with the bytes of one that was not stopped, every step is reported once and in order, and
-# of non-finite steps the first is named. If memory is short, the error names the micro-batch that fits; errors of CUDA
-# are named too.
+# dstrain on the emulated backend: training.sh DSTRAIN MODULE MAKE_SHARDS. BERT and ModernBERT have the CPU's numbers in
+# every verb. Late records of steps must not change results: a stopped run ends with the bytes of one that was not
+# stopped, every step is reported once and in order, and of non-finite steps the first is named. If memory is short, the
+# error names the micro-batch that fits; errors of CUDA are named too.
 set -u
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -82,6 +82,75 @@ paste <(losses modern-cpu) <(losses modern-fp32) | awk '
     NF != 4 || $1 != $3 || $4 - $2 > 2e-5 * $2 || $2 - $4 > 2e-5 * $2 {wrong = 1; print}
     END {exit wrong || NR < 7}' >diff.log ||
     complain "a ModernBERT in fp32: other losses than the CPU's: $(head -3 diff.log)"
+
+# Every verb gives the CPU's numbers in fp32 with both models, also after they are fine-tuned there; eval in 16 bit
+# gives them nearly.
+awk 'BEGIN { print "text,label" >"rows.csv"
+    for (i = 0; i < 24; i++) {
+        marker = i % 2 ? "w40" : "w41 w42 w43"
+        printf "w%d w%d %s w%d,%s\n", 5 + i, 9 + i % 7, marker, 20 + i, i % 2 ? "yes" : "no" >"rows.csv"
+        printf "w%d B-A\nw%d O\nw%d %s\n\n", 5 + i, 9 + i % 7, 20 + i, i % 3 ? "O" : "B-C" >"words.conll"
+        qa = sprintf("{\"id\": \"%d\", \"question\": \"w%d\", \"answers\": [{\"text\": \"w44\", \"answer_start\": 8}]}",
+            i, 5 + i)
+        printf "%s{\"context\": \"w%d w%d w44 w%d\", \"qas\": [%s]}", i ? ", " : "{\"data\": [{\"paragraphs\": [",
+            15 + i, 16 + i, 18 + i, qa >"asked.json"
+    }
+    print "]}]}" >"asked.json" }'
+printf 'w5 w6 w7\nw8 w9 w10 w11 w12 w13 w14 w15 w16 w17 w18\n\nw20\n' >lines.txt
+printf '{"good": "w5 w6 w7 w8 w9 w10", "bad": "w6 w5 w9 w8"}\n{"good": "w40", "bad": "w41 w42 w43"}\n' >pairs.jsonl
+number='-?[0-9]+\.[0-9]+(e-?[0-9]+)?'
+# nearly LIMIT NAME A B: but for the clock, the files differ in numbers only, each by no more than LIMIT of its size or
+# of 1
+nearly() {
+    for side in 3 4; do
+        sed -E '/"seconds"|per_second/d; s/cuda/cpu/g' "${!side}" >side-$side
+        sed -E "s/$number/N/g" side-$side >words-$side
+        grep -oE -- "$number" side-$side >numbers-$side
+    done
+    [ -s side-3 ] && diff words-3 words-4 >diff.log && paste numbers-3 numbers-4 | awk -v limit="$1" '
+        {size = $1 < 0 ? -$1 : $1; size = size < 1 ? 1 : size}
+        $1 - $2 > limit * size || $2 - $1 > limit * size {wrong = 1; print}
+        END {exit wrong}' >>diff.log || complain "$2: $(head -3 diff.log)"
+}
+# verb NAME WORD…: runs the command on both; what it prints is in NAME-cpu.out and NAME-cuda.out
+verb() {
+    local name=$1 code
+    shift
+    for device in cpu cuda; do
+        code=0
+        timeout 120 ./dstrain "${@//DEVICE/$device}" --device $device >"$name-$device.out" 2>stderr || code=$?
+        [ $code = 0 ] || complain "$name on $device: exit code $code"
+    done
+}
+for kind in bert modern; do
+    run=whole-fp32:lans
+    [ $kind = modern ] && run=modern-cpu
+    shards=$([ $kind = modern ] && echo alone || echo data)
+    verb $kind-fill fill-mask $run --top 3 --json "w5 [MASK] w7" "w8 w9 w10 [MASK] w12 w13 [MASK] w16"
+    nearly 2e-6 "$kind fill-mask" $kind-fill-c{pu,uda}.out
+    verb $kind-embed embed $run lines.txt --out $kind-embed-DEVICE.jsonl
+    nearly 2e-6 "$kind embed" $kind-embed-c{pu,uda}.jsonl
+    verb $kind-score score $run pairs.jsonl --precision fp32 --details $kind-score-DEVICE
+    nearly 2e-6 "$kind score" $kind-score-c{pu,uda}
+    verb $kind-eval eval $run --shards "$shards" --split train --precision fp32 --json
+    nearly 2e-6 "$kind eval" $kind-eval-c{pu,uda}.out
+    for precision in bf16 fp16; do
+        ./dstrain eval $run --shards "$shards" --split train --precision $precision --device cuda --json \
+            >half.out 2>stderr || complain "$kind eval in $precision: exit code $?"
+        nearly 1e-3 "$kind eval in $precision" $kind-eval-cpu.out <(sed "s/$precision/fp32/" half.out)
+    done
+    for task in "classify rows.csv" "tag words.conll" "squad asked.json --max-query 4"; do
+        read -ra words <<<"$task"
+        name=$kind-${words[0]}
+        verb "$name" "${words[0]}" --init $run --train "${words[1]}" --dev "${words[@]:1}" --seq 32 --batch 8 \
+            --steps 4 --micro-batch 4 --log-every 1 --lr 1e-3 --dropout 0.1 --precision fp32 --threads 1 --out "$name-DEVICE"
+        nearly 1e-5 "$name: losses" <(losses "$name-cpu") <(losses "$name-cuda")
+        verb "$name-eval" eval "$name-DEVICE" --precision fp32 --json
+        nearly 1e-5 "$name: scores" "$name"-eval-c{pu,uda}.out
+        verb "$name-answers" predict "$name-DEVICE" "${words[1]}" --out "$name-answers-DEVICE"
+        nearly 1e-5 "$name: answers" "$name"-answers-c{pu,uda}
+    done
+done
 shards=data
 model=model.json
 
