@@ -39,6 +39,13 @@ static size_t numbers(int64_t rows, int64_t columns)
     return 2 * padded(rows * columns) + 2 * padded(narrow * narrow);
 }
 
+/* S, its square, and the product with X. */
+static double flops(int64_t rows, int64_t columns)
+{
+    const double narrow = (double)(rows < columns ? rows : columns), wide = (double)(rows < columns ? columns : rows);
+    return STEPS * 2 * narrow * narrow * (2 * wide + narrow);
+}
+
 static char *take(char **memory, const struct ops *ops, int64_t count)
 {
     char *taken = *memory;
@@ -79,7 +86,7 @@ static void update(const struct optimizer *optimizer, const struct ops *ops, con
          .keep = 1 - update->rate * optimizer->weight_decay, .scale = update->rate * adjust);
 }
 
-static const struct matrix_method muon = {numbers, update};
+static const struct matrix_method muon = {numbers, flops, update};
 
 /* clang-format off */
 #define COMMON .beta1 = 0.9, .beta2 = 0.999, .decoupled = true, .gradient_average = true
@@ -178,6 +185,14 @@ size_t optimizer_lent_bytes(enum optimizer_kind kind, const struct ops *ops, con
             most = numbers > most ? numbers : most;
         }
     return most * ops->storage_size;
+}
+
+double optimizer_flops(enum optimizer_kind kind, const struct params *params)
+{
+    double sum = 0;
+    for (const struct param *param = params->items; param < params->items + params->count; param++)
+        sum += lends(kind, param) ? optimizer_kinds[kind].matrices->flops(param->shape[0], param->shape[1]) : 0;
+    return sum;
 }
 
 static void list_matrices(struct update_work *work, enum optimizer_kind kind, const struct params *params)

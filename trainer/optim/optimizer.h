@@ -79,6 +79,7 @@ struct update {
 struct matrix_method {
     /* Numbers of storage that update needs for a matrix of this shape, in work->lent. */
     size_t (*numbers)(int64_t rows, int64_t columns);
+    double (*flops)(int64_t rows, int64_t columns); /* of the products of an update */
     void (*update)(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,
                    const struct update_work *work, const struct update *update, const struct update_matrix *matrix);
 };
@@ -106,6 +107,9 @@ void optimizer_work_init(struct update_work *work, enum optimizer_kind kind, con
 void optimizer_work_release(struct update_work *work, const struct ops *ops); /* safe on a zeroed one */
 /* Bytes of work->lent, which grow with the model's matrices; 0 except for a kind that updates them whole. */
 size_t optimizer_lent_bytes(enum optimizer_kind kind, const struct ops *ops, const struct params *params);
+/* Floating-point operations of the products in an update of all parameters; 0 except for a kind that updates matrices
+ * whole. */
+double optimizer_flops(enum optimizer_kind kind, const struct params *params);
 
 /* Queues an update; work->record then has its result. */
 void optimizer_update(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,

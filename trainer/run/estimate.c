@@ -78,7 +78,8 @@ int estimate_make(struct engine *engine, const struct source *source, struct mod
     if (model)
         TRY(measure_passes(engine, source, model, marks, estimate, err));
     params_init(&params, config);
-    estimate->update = (double)params.size / machine_update_rate(engine->ops, params.size, room);
+    estimate->update = (double)params.size / machine_update_rate(engine->ops, params.size, room) +
+                       optimizer_flops(engine->recipe->optimizer.kind, &params) / estimate->products;
     params_release(&params);
     estimate->step =
         engine->recipe->batch * estimate->flops / (model ? estimate->passes : estimate->products) + estimate->update;

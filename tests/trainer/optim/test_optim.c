@@ -416,6 +416,14 @@ static void update_in_parts(const struct optimizer *optimizer, const struct ops 
         optimizer_apply(optimizer, ops, &all[i].memory, &all[i].work, update, parts[i]);
 }
 
+/* Muon: five steps, each with the products [n, w] [w, n], [n, n] [n, n] and [n, n] [n, w] of a matrix of n x w. */
+TEST(the_products_of_an_update_are_counted)
+{
+    assert_float_equal(optimizer_flops(OPTIMIZER_ADAM, &four), 0, 0);
+    assert_float_equal(optimizer_flops(OPTIMIZER_MUON, &four),
+                       5 * 2 * (3 + 1 + 3 + 10. * 10 * 1639 + 10 * 10 * 10 + 10 * 10 * 1639), 1e-6);
+}
+
 /* Three updates by every optimizer, whole and in parts, from the same numbers: the bits are equal. */
 TEST(parts_give_the_bits_of_the_whole)
 {
