@@ -11,7 +11,6 @@
 #include <malloc.h>
 #include <math.h>
 #include <pthread.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 

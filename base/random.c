@@ -5,7 +5,6 @@
 #include "base/philox.h"
 
 #include <assert.h>
-#include <stdint.h>
 
 #define ROUNDS 12
 

@@ -7,7 +7,6 @@
 #include "base/launcher.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/messages.h"
 #include "base/progress.h"
 #include "base/thread.h"
 
@@ -15,7 +14,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -3,8 +3,6 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-#include <string.h>
-
 #define COPIED_BYTES_MAX (64u << 20) /* of a file */
 
 const char *const tokenizer_file_names[TOKENIZER_FILES] = {

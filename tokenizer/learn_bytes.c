@@ -6,8 +6,6 @@
 
 #include "base/mem.h"
 
-#include <assert.h>
-
 #define BYTES_PER_LETTER 40u /* of the lexicon, roughly: the byte, its place, and pairs */
 
 const char *const special_names[] = {[NAMES_BERT] = "bert", [NAMES_ROBERTA] = "roberta"};

@@ -3,8 +3,6 @@
  * transformers 5.24 makes with its settings. */
 #include "tokenizer/tokenizer_rules.h"
 
-#include <string.h>
-
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"

@@ -4,8 +4,6 @@
  * space or an ideograph. What becomes punctuation (U+2260 is = and a stroke) is found after normalisation. */
 #include "tokenizer/words.h"
 
-#include <assert.h>
-
 enum byte_kind { LETTER, SPACE, PUNCTUATION, CONTROL, HIGH };
 
 /* By byte: ASCII as BERT classifies it (controls are deleted); 0x80 and above are HIGH. */

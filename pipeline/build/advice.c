@@ -2,8 +2,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/output.h"
-#include "base/progress.h"
 #include "base/random.h"
 #include "pipeline/parts/dsdata_settings.h"
 

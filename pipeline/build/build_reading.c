@@ -6,9 +6,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
-#include "pipeline/build/digest.h"
-#include "pipeline/build/extents.h"
-#include "pipeline/input/feed.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -8,7 +8,6 @@
 #include "pipeline/build/vocabulary.h"
 #include "shards/format.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 #define CHOICE_KEY        0x7265686561727365ull /* names the permutation that picks windows */

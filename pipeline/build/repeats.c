@@ -1,10 +1,7 @@
 #include "pipeline/build/repeats.h"
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
-#include "pipeline/build/digest.h"
-#include "pipeline/build/extents.h"
 
 #include <assert.h>
 #include <string.h>

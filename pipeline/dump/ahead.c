@@ -4,7 +4,6 @@
 #include "base/parallel.h"
 
 #include <assert.h>
-#include <string.h>
 
 struct unit {
     const uint8_t *in;

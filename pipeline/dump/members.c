@@ -9,7 +9,6 @@
 #include "pipeline/dump/sniff.h"
 #include "pipeline/dump/structured.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 

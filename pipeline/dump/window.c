@@ -3,7 +3,6 @@
  * reaches, and decodes what is missing here. */
 #include "pipeline/dump/window.h"
 
-#include "base/hash.h"
 #include "base/mem.h"
 
 #include <assert.h>

@@ -3,7 +3,6 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/random.h"
-#include "base/str.h"
 #include "pipeline/pairs/pairs.h"
 #include "tokenizer/tokenizer.h"
 

@@ -5,8 +5,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #define MIDDLE 397

@@ -2,7 +2,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/progress.h"
 
 #define LEAKS_LISTED 50u /* as build.json lists them */
 

@@ -1,7 +1,5 @@
 #include "pipeline/parts/counts.h"
 
-#include "base/progress.h"
-
 #include <assert.h>
 
 _Static_assert(sizeof(struct counts) % sizeof(uint64_t) == 0, "counts are whole words");

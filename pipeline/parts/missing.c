@@ -2,9 +2,7 @@
 
 #include "base/progress.h"
 #include "pipeline/parts/counts.h"
-#include "pipeline/parts/page_parts.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -2,8 +2,6 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/mem.h"
-#include "base/output.h"
 #include "pipeline/build/facts.h"
 #include "pipeline/report/corpus_sections.h"
 #include "shards/dataset.h"

@@ -1,6 +1,5 @@
 /* The second pass: tabs of a page, which become sections: <tabber>Label=content|-|Label=content</tabber> and
  * <tabs><tab name="Label">content</tab></tabs>. A label is a heading. */
-#include "pipeline/text/tidy.h"
 #include "pipeline/text/markup/tags.h"
 #include "pipeline/text/walk.h"
 

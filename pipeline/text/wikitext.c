@@ -3,12 +3,10 @@
 
 #include "base/mem.h"
 #include "pipeline/text/markup/quotes.h"
-#include "pipeline/text/markup/spans.h"
 #include "pipeline/text/templates/number_style.h"
 #include "pipeline/text/templates/templates.h"
 #include "pipeline/text/variants.h"
 #include "pipeline/text/walk.h"
-#include "pipeline/text/words/links.h"
 
 #include <assert.h>
 

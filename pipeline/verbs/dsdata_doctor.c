@@ -5,7 +5,6 @@
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/output.h"
-#include "base/progress.h"
 #include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/build/facts.h"
 

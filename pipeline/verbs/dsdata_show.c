@@ -1,7 +1,6 @@
 /* dsdata show DIR|SHARD: describes a dataset or a shard, on a screen or as JSON. One sample: show_sample.c. */
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/random.h"

@@ -1,7 +1,6 @@
 /* dsdata templates: a dump → the renderings that its own Template pages allow, in the text form that --templates
  * reads. */
 #include "base/file.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"

@@ -1,7 +1,6 @@
 /* dsdata vocab --check FILE: reports what is wrong with a vocabulary. Defects that a documented rule repairs are
  * listed, and the exit code stays 0; a file that cannot be used is the same error as in `build`. */
 #include "base/file.h"
-#include "base/log.h"
 #include "base/output.h"
 #include "pipeline/build/published.h"
 #include "pipeline/verbs/dsdata_vocab_check.h"

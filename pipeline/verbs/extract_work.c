@@ -9,7 +9,6 @@
 #include "pipeline/build/owned.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define HASH_BITS 4u /* the buckets of hashes of texts, 2^bits */
 

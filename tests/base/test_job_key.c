@@ -3,7 +3,6 @@
 #include "help.h"
 #include "tests/unit.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #define DIGITS "00112233445566778899aabbccddeeff"

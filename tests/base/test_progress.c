@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "base/progress.h"
 
-#include <fcntl.h>
 #include <pty.h>
 #include <signal.h>
 #include <time.h>

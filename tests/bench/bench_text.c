@@ -4,7 +4,6 @@
  * The pages of standard input (64 MB of it at most) pass each stage as `build` sends them through it; the stages
  * alternate; the result is the least CPU time of eight turns. */
 #include "base/mem.h"
-#include "pipeline/build/dataset_recipe.h"
 #include "pipeline/text/sentences/sentences.h"
 #include "pipeline/text/wikitext.h"
 #include "pipeline/text/xml/xml.h"

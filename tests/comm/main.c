@@ -6,7 +6,6 @@
  * Exit status: 0 if every process passes, 77 if the kind was not built. */
 #include "tests/comm/rank.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>

@@ -2,9 +2,7 @@
  * the wrong form must end the process in at least one schedule, with the message that names the fault. README.md has
  * the table. */
 #include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,9 +11,7 @@
  *     TOOLKIT_WRONG=EPILOGUE  such a product has a few wrong results */
 #include <assert.h>
 #include <cublasLt.h>
-#include <cuda_runtime_api.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include "tests/fuzz/dataset.h"
 #include "tests/fuzz/page.h"
 
-#include "base/json.h"
 #include "base/log.h"
 #include "pipeline/build/directory.h"
 #include "pipeline/dsdata_options.h"

@@ -4,7 +4,6 @@
  * questions are made of logits that say nothing. */
 #include "tests/fuzz/fuzz.h"
 
-#include "base/mem.h"
 #include "trainer/tune/answers.h"
 #include "trainer/tune/glue_tasks.h"
 #include "trainer/tune/squad_scores.h"

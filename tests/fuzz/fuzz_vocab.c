@@ -4,7 +4,6 @@
  * texts cut with it have ids of it; the search for defects takes whatever it is given. */
 #include "tests/fuzz/fuzz.h"
 
-#include "base/mem.h"
 #include "pipeline/build/published.h"
 #include "tokenizer/vocab_check.h"
 #include "tokenizer/wordpiece.h"

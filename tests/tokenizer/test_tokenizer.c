@@ -1,8 +1,6 @@
 /* Text to words to pieces: published vectors, the order of the steps, and results that must not depend on state. */
 #include "tests/tokenizer/help.h"
 
-#include "tokenizer/wordpiece.h"
-
 #include <time.h>
 
 #define PUBLISHED "[UNK] [CLS] [SEP] want ##want ##ed wa un runn ##ing ,"

@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "shards/masking.h"
 #include "shards/order.h"
 
 const char *const mask_policies[] = {[MASKS_AUTO] = "auto", [MASKS_STORED] = "stored", [MASKS_FRESH] = "fresh"};

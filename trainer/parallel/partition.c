@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/output.h"
+#include "base/str.h"
 
 #define BUCKETS_MAX 256 /* approximate maximum of buckets that result from the maximum size */
 

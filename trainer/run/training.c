@@ -5,8 +5,6 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "trainer/model/config.h"
-#include "base/json.h"
 #include "trainer/run/limit.h"
 #include "trainer/run/record.h"
 

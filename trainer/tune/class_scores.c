@@ -1,7 +1,6 @@
 #include "trainer/tune/class_scores.h"
 
 #include "base/mem.h"
-#include "base/output.h"
 #include "trainer/tune/scores.h"
 
 #define CLASSES_SHOWN 20

@@ -4,7 +4,6 @@
  *     eval_results.txt        key = value: the scores */
 
 #include "base/mem.h"
-#include "base/output.h"
 #include "trainer/keep/history.h"
 #include "trainer/tune/class_task.h"
 #include "trainer/tune/glue_scores.h"

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
-#include "base/output.h"
 #include "trainer/tune/class_task.h"
 #include "trainer/tune/user_table.h"
 

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "shards/dataset.h"
 #include "trainer/data/piece_text.h"
 
 #include <stdio.h>

@@ -12,7 +12,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/output.h"
 #include "trainer/task/evaluate.h"
 #include "base/json.h"
 #include "trainer/tune/answers.h"

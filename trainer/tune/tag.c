@@ -4,7 +4,6 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/output.h"
 #include "trainer/tune/class_scores.h"
 #include "trainer/tune/class_task.h"
 #include "trainer/tune/corpus.h"

@@ -5,7 +5,6 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/output.h"
 
 #define JSON_LINE_MAX INPUT_LINE_BYTES_MAX
 

@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "base/log.h"
 #include "trainer/data/datasets.h"
 #include "trainer/run/run.h"
 #include "trainer/tune/glue_tasks.h"

@@ -4,7 +4,6 @@
 
 #include "base/hash.h"
 #include "base/json.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
 #include "trainer/model/config.h"

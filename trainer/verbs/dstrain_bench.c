@@ -11,7 +11,6 @@
 #include "base/target.h"
 #include "trainer/device/backend.h"
 #include "trainer/model/config.h"
-#include "base/json.h"
 #include "trainer/device/machine.h"
 #include "trainer/model/model.h"
 #include "trainer/recipe/recipe.h"

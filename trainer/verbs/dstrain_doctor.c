@@ -11,7 +11,6 @@
 #include "base/output.h"
 #include "trainer/device/backend.h"
 #include "trainer/comm/comm.h"
-#include "base/json.h"
 #include "trainer/device/machine.h"
 #include "trainer/recipe/recipe.h"
 

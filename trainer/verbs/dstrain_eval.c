@@ -3,7 +3,6 @@
 #include <inttypes.h>
 
 #include "base/hash.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/json.h"

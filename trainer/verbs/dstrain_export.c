@@ -10,7 +10,6 @@
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"
 #include "trainer/keep/weights_missing.h"
-#include "base/json.h"
 #include "trainer/recipe/settings.h"
 #include "trainer/verbs/card.h"
 #include "trainer/verbs/export_files.h"

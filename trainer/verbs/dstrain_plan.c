@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "trainer/model/config.h"
-#include "base/json.h"
 #include "trainer/device/machine.h"
 #include "trainer/run/console.h"
 #include "trainer/run/setup.h"

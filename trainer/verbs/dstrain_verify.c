@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
 #include "shards/manifest.h"

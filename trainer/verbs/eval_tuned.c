@@ -5,12 +5,9 @@
 
 #include <stdlib.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "trainer/model/config.h"
 #include "trainer/model/head.h"
-#include "base/json.h"
 #include "trainer/run/run.h"
 #include "trainer/tune/labels.h"
 #include "trainer/tune/tune_kinds.h"

@@ -1,11 +1,9 @@
 /* dstrain fill-mask: the most likely pieces for every [MASK] of a text. */
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
 #include "base/same_math.h"
-#include "base/json.h"
 #include "trainer/data/input.h"
 #include "trainer/tune/reading.h"
 

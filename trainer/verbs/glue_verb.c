@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/target.h"
-#include "base/json.h"
 #include "trainer/run/run.h"
 #include "trainer/tune/glue_scores.h"
 #include "trainer/verbs/tune_run.h"

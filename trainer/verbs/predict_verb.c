@@ -10,7 +10,6 @@
 #include "base/target.h"
 #include "trainer/model/head.h"
 #include "trainer/run/run.h"
-#include "trainer/tune/class_scores.h"
 #include "trainer/tune/labelled.h"
 #include "trainer/tune/predict.h"
 #include "trainer/verbs/about.h"

@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/output.h"
 #include "trainer/recipe/recipe.h"
 #include "trainer/run/run.h"
 #include "trainer/verbs/export_files.h"

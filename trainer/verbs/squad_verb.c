@@ -5,9 +5,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/target.h"
-#include "base/json.h"
 #include "trainer/run/run.h"
-#include "trainer/tune/predict.h"
 #include "trainer/verbs/tune_run.h"
 
 static bool asked(void *processes)

@@ -5,9 +5,7 @@
 #ifdef __SSE2__
 #include <emmintrin.h>
 
-#include "base/str.h"
 #include "pipeline/text/sentences/sentences_dots.h"
-#include <stdbool.h>
 
 #define CLAUSE_WORDS_MAX 6u /* of "Ram, the brother of the king, said" no more are read */
 #define CLAUSE_BYTES_MAX 120u

@@ -1,11 +1,8 @@
 #include "pipeline/text/templates/dictionary.h"
 
 #include "base/mem.h"
-#include "base/str.h"
-#include "pipeline/text/markup/spans.h"
 #include "pipeline/text/templates/modules.h"
 #include "pipeline/text/templates/transclusion.h"
-#include "pipeline/text/words/languages.h"
 #include "pipeline/text/words/links.h"
 
 #include <stdlib.h>

@@ -4,8 +4,6 @@
 #include "base/mem.h"
 #include "pipeline/text/templates/expand_call.h"
 
-#include <assert.h>
-
 struct body_cache {
     size_t rows;
     _Atomic size_t bytes;

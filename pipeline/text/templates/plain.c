@@ -1,7 +1,6 @@
 /* The plain text of a part of a page: for values to compute with, and for arguments that are shown again. */
 #include "pipeline/text/markup/entities.h"
 #include "pipeline/text/markup/tags.h"
-#include "pipeline/text/templates/call.h"
 #include "pipeline/text/templates/plain.h"
 
 /* Adds text outside spans: without quotes and tags, entities decoded, line ends as blanks. */

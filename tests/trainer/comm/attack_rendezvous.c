@@ -12,7 +12,6 @@
  * Rank 0 is a process of its own, which holds one rendezvous after the other at one port; each ends in an error, as it
  * must. It may not crash, hang, or grow. At the end a true worker joins. Prints what was sent and what happened; exits
  * with 1 if anything else happened. Most use in a build with a sanitizer. */
-#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdatomic.h>

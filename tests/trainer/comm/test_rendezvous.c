@@ -2,7 +2,6 @@
  * hangs, fails or never comes. Each test forks its processes; their results are in shared memory. */
 // labels: threads
 
-#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>

@@ -1,7 +1,6 @@
 /* Words with tags: files, windows of long sentences, and scores, whose numbers are those of seqeval 1.2 for the same
  * lists. */
 #include "base/file.h"
-#include "base/mem.h"
 #include "tests/unit.h"
 #include "trainer/tune/corpus.h"
 #include "trainer/tune/span_scores.h"
