@@ -143,7 +143,8 @@ for kind in bert modern; do
         read -ra words <<<"$task"
         name=$kind-${words[0]}
         verb "$name" "${words[0]}" --init $run --train "${words[1]}" --dev "${words[@]:1}" --seq 32 --batch 8 \
-            --steps 4 --micro-batch 4 --log-every 1 --lr 1e-3 --dropout 0.1 --precision fp32 --threads 1 --out "$name-DEVICE"
+            --steps 4 --micro-batch 4 --log-every 1 --lr 1e-3 --dropout 0.1 --precision fp32 --threads 1 \
+            --out "$name-DEVICE"
         nearly 1e-5 "$name: losses" <(losses "$name-cpu") <(losses "$name-cuda")
         verb "$name-eval" eval "$name-DEVICE" --precision fp32 --json
         nearly 1e-5 "$name: scores" "$name"-eval-c{pu,uda}.out

@@ -64,6 +64,8 @@ expect_exit 2 "${train[@]}" --set rope_theta=160000 --out bert
 expect_words "rope_theta: the model has no rotary positions"
 expect_exit 2 "${first[@]}" --set rope_theta=0 --out zero
 expect_words rope_theta
+expect_exit 2 "${first[@]}" --set progressive_layer_drop.enabled=true --out drop
+expect_words "layer drop would change which layers see whole sequences"
 case_begin "a phase with samples longer than the model's: rotary positions need no table"
 sed 's/"max_position_embeddings": 8192/"max_position_embeddings": 64/' modern.json >modern-64.json
 expect_exit 0 "${first[@]/modern.json/modern-64.json}" --out short-64

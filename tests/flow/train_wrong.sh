@@ -129,7 +129,7 @@ usage() {
     expect_words "of memory, this machine gives at most"
     sed 's/"num_attention_heads": 2/"num_attention_heads": 3/' model.json >heads.json
     expect_exit 6 "$dstrain" --shards "$data" --model heads.json
-    expect_words "3 attention heads" "these values are in" "heads.json"
+    expect_words "num_attention_heads 3" "these values are in" "heads.json"
     expect_absent 'runs' "$scratch"
     expect_absent never "$scratch"
 

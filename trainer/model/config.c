@@ -285,6 +285,7 @@ static int config_take(const char *path, const json_t *json, struct model_config
         TRY(layout->take(path, json, config, err));
     TRY(take_choice(path, json, "initializer", initializers, &initializer, err));
     config->initializer = json_object_get(json, "initializer") ? (enum initializer)initializer : config->initializer;
+    TRY(take_flag(path, json, "tie_word_embeddings", &config->own_decoder, err));
     config->own_decoder = json_is_false(json_object_get(json, "tie_word_embeddings"));
     take_heads(json, config);
     TRY(take_architecture(path, json, layout, config, err));

@@ -64,6 +64,9 @@ static const struct config_choice position_types[] = {{"absolute", 0}, {"sans_po
  * of both. */
 #define OUTPUT_DROPOUT "attention_output_dropout"
 
+#define CUTOFF      "initializer_cutoff_factor"
+#define CUTOFF_ONLY 2.0
+
 #define AT(field) offsetof(struct model_config, field)
 static const struct config_key keys[] = {
     {"position_embedding_type", CONFIG_FIXED, .choices = position_types},
@@ -167,20 +170,51 @@ static int take_layers(const char *path, const json_t *json, struct model_config
     return 0;
 }
 
+static bool has_value(const json_t *value)
+{
+    return value && !json_is_null(value);
+}
+
 /* The new spelling, rope_parameters.KIND.rope_theta, or the old one. */
 static int take_theta(const char *path, const json_t *json, const char *kind, const char *old, double *theta,
                       struct error *err)
 {
-    const json_t *rope = json_object_get(json_object_get(json, "rope_parameters"), kind);
-    const json_t *value = rope ? json_object_get(rope, "rope_theta") : json_object_get(json, old);
-    const json_t *type = json_object_get(rope, "rope_type");
+    const json_t *kinds = json_object_get(json, "rope_parameters"), *rope = json_object_get(kinds, kind);
+    if (has_value(kinds) && !json_is_object(kinds))
+        return unsupported(path, "rope_parameters", err);
+    if (has_value(rope) && !json_is_object(rope))
+        return unsupported(path, kind, err);
+    const json_t *value = json_object_get(rope, "rope_theta"), *type = json_object_get(rope, "rope_type");
+    const bool is_old = !value;
+    value = value ? value : json_object_get(json, old);
     if (type && (!json_is_string(type) || strcmp(json_string_value(type), "default") != 0))
         return unsupported(path, "rope_type", err);
     if (value && !(json_is_number(value) && json_number_value(value) >= 1))
-        return unsupported(path, old, err);
+        return unsupported(path, is_old ? old : "rope_theta", err);
     if (value)
         *theta = json_number_value(value);
     return 0;
+}
+
+/* Both kinds of layers, without other forms of rotary positions. */
+static int take_rope(const char *path, const json_t *json, struct model_config *config, struct error *err)
+{
+    const json_t *kinds = json_object_get(json, "rope_parameters"), *value;
+    const char *kind;
+    if (has_value(json_object_get(json, "rope_scaling")))
+        return unsupported(path, "rope_scaling", err);
+    json_object_foreach((json_t *)kinds, kind,
+                        value) if (strcmp(kind, layer_kinds[0]) != 0 &&
+                                   strcmp(kind, layer_kinds[1]) != 0) return unsupported(path, "rope_parameters", err);
+    TRY(take_theta(path, json, layer_kinds[1], "global_rope_theta", &config->theta_global, err));
+    return take_theta(path, json, layer_kinds[0], "local_rope_theta", &config->theta_local, err);
+}
+
+/* Initial values are drawn as by default, from within two deviations. */
+static int take_cutoff(const char *path, const json_t *json, struct error *err)
+{
+    const json_t *value = json_object_get(json, CUTOFF);
+    return !value || json_number_value(value) == CUTOFF_ONLY ? 0 : unsupported(path, CUTOFF, err);
 }
 
 static int modern_take(const char *path, const json_t *json, struct model_config *config, struct error *err)
@@ -191,8 +225,8 @@ static int modern_take(const char *path, const json_t *json, struct model_config
     TRY(take_dropout(path, json, config, err));
     TRY(take_pooling(path, json, config, err));
     TRY(take_layers(path, json, config, err));
-    TRY(take_theta(path, json, layer_kinds[1], "global_rope_theta", &config->theta_global, err));
-    TRY(take_theta(path, json, layer_kinds[0], "local_rope_theta", &config->theta_local, err));
+    TRY(take_rope(path, json, config, err));
+    TRY(take_cutoff(path, json, err));
     if (config->hidden % config->heads == 0 && config->hidden / config->heads % 2 != 0)
         return unsupported(path, "num_attention_heads", err);
     return 0;
@@ -221,6 +255,8 @@ static void modern_add(json_t *json, const struct model_config *config)
     for (size_t i = 0; i < FLAGS; i++)
         json_object_set_new(json, flags[i].name, json_boolean(!(config->lacks >> flags[i].optional & 1)));
     json_object_set_new(json, "tie_word_embeddings", json_boolean(!config->own_decoder));
+    json_object_set_new(json, CUTOFF, json_real(CUTOFF_ONLY));
+    json_object_set_new(json, "classifier_activation", json_string(head_activations[0].name));
     json_object_set_new(json, "classifier_pooling", json_string(config->pools_mean ? "mean" : "cls"));
 }
 

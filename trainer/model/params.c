@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #define ALIGN 16 /* elements: 64 bytes of float */
 
@@ -51,39 +52,63 @@ void model_set_dropout(struct model_config *config, double share)
         config->embedding_dropout = config->inner_dropout = config->head_dropout = share;
 }
 
-static int check_size(const char *what, int64_t value, int64_t most, struct error *err)
+#define AT(field) offsetof(struct model_config, field)
+
+/* The key of config.json that has the field. */
+static const char *key_of(const struct model_config *config, size_t field)
 {
+    for (const struct config_key *key = architecture_of(config)->layout->keys; key->name; key++)
+        if (key->at == field && key->kind != CONFIG_FIXED)
+            return key->name;
+    return "a value";
+}
+
+static int check_count(const struct model_config *config, size_t field, int32_t most, struct error *err)
+{
+    int32_t value;
+    memcpy(&value, (const char *)config + field, sizeof value);
     if (value < 1 || value > most)
-        return fail(err, ERR_UNSAFE, "the model's %s is %lld, but must be 1 to %lld", what, (long long)value,
-                    (long long)most);
+        return fail(err, ERR_UNSAFE, "the model's %s is %d, but must be 1 to %d", key_of(config, field), value, most);
+    return 0;
+}
+
+static int check_dropout(const struct model_config *config, size_t field, struct error *err)
+{
+    double value;
+    memcpy(&value, (const char *)config + field, sizeof value);
+    if (!(value >= 0 && value < 1))
+        return fail(err, ERR_UNSAFE, "the model's %s %g is not at least 0 and below 1", key_of(config, field), value);
     return 0;
 }
 
 int model_config_check(const struct model_config *config, struct error *err)
 {
-    TRY(check_size("number of layers", config->layers, LAYERS_MAX, err));
-    TRY(check_size("hidden size", config->hidden, 65536, err));
-    TRY(check_size("number of attention heads", config->heads, config->hidden, err));
-    TRY(check_size("intermediate size", config->intermediate, 262144, err));
-    TRY(check_size("vocabulary size", config->vocabulary, 4194304, err));
-    TRY(check_size("number of pieces", model_pieces(config), config->vocabulary, err));
-    TRY(check_size("number of positions", config->positions, 65536, err));
-    TRY(check_size("number of segment types", config->types, 1024, err));
-    if (model_names_labels(config))
-        TRY(check_size("number of classes", config->labels, LABELS_MAX, err));
+    TRY(check_count(config, AT(layers), LAYERS_MAX, err));
+    TRY(check_count(config, AT(hidden), 65536, err));
+    TRY(check_count(config, AT(heads), config->hidden, err));
+    TRY(check_count(config, AT(intermediate), 262144, err));
+    TRY(check_count(config, AT(vocabulary), 4194304, err));
+    TRY(check_count(config, AT(positions), 65536, err));
+    TRY(check_count(config, AT(types), 1024, err));
+    const int32_t pieces = model_pieces(config), labels = config->labels;
+    if (pieces < 1 || pieces > config->vocabulary)
+        return fail(err, ERR_UNSAFE, "the model's number of pieces is %d, but must be 1 to %d", pieces,
+                    config->vocabulary);
+    if (model_names_labels(config) && (labels < 1 || labels > LABELS_MAX))
+        return fail(err, ERR_UNSAFE, "the model's number of classes is %d, but must be 1 to %d", labels, LABELS_MAX);
     if (config->hidden % config->heads != 0)
-        return fail(err, ERR_UNSAFE, "the model's hidden size %d is not a multiple of its %d attention heads",
-                    config->hidden, config->heads);
+        return fail(err, ERR_UNSAFE, "the model's %s %d is not a multiple of %s %d", key_of(config, AT(hidden)),
+                    config->hidden, key_of(config, AT(heads)), config->heads);
     if (!(config->norm_epsilon > 0 && config->norm_epsilon < 1))
-        return fail(err, ERR_UNSAFE, "the model's LayerNorm epsilon %g is not between 0 and 1", config->norm_epsilon);
+        return fail(err, ERR_UNSAFE, "the model's %s %g is not between 0 and 1", key_of(config, AT(norm_epsilon)),
+                    config->norm_epsilon);
     if (!(config->initializer_range >= 0 && config->initializer_range <= 1))
-        return fail(err, ERR_UNSAFE, "the model's initializer range %g is not between 0 and 1",
+        return fail(err, ERR_UNSAFE, "the model's %s %g is not between 0 and 1", key_of(config, AT(initializer_range)),
                     config->initializer_range);
-    const double dropouts[] = {config->hidden_dropout, config->attention_dropout, config->embedding_dropout,
-                               config->inner_dropout, config->head_dropout};
+    static const size_t dropouts[] = {AT(attention_dropout), AT(hidden_dropout), AT(embedding_dropout),
+                                      AT(inner_dropout), AT(head_dropout)};
     for (size_t i = 0; i < sizeof dropouts / sizeof *dropouts; i++)
-        if (!(dropouts[i] >= 0 && dropouts[i] < 1))
-            return fail(err, ERR_UNSAFE, "the model's dropout %g is not at least 0 and below 1", dropouts[i]);
+        TRY(check_dropout(config, dropouts[i], err));
     const struct layer_drop *drop = &config->layer_drop;
     if (!(drop->theta >= 0 && drop->theta <= 1 && drop->gamma >= 0))
         return fail(err, ERR_USAGE, "layer drop with theta %g and gamma %g: 0 < theta <= 1 and gamma >= 0 are needed",
