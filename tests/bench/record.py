@@ -11,7 +11,8 @@ Track A, --budget: FLOP of the matrix products of training, as dstrain plan coun
 steps follow from it. Track B, --seconds: each phase is timed for a few steps, and the steps fill that time.
 
 Two judges: bits per character of the masked words of held-out text, and the share of right pairs of BLiMP. Pairs whose
-number is 0 modulo 10 are for choices (--blimp tenth); the other nine tenths are what a record counts (--blimp all).
+number is 0 modulo 10 are for choices (--blimp tenth); the other nine tenths are what a record counts (--blimp all). The
+loss is that of 15 % of the held-out tokens, as dstrain prints it; it depends on the vocabulary.
 Runs and results stay in the cache (build/record): the same command continues, and prints known results at once. With
 --append the rows are added to FILE. --peer trains the last phase with PyTorch too (record_peer.py)."""
 import argparse
@@ -31,9 +32,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HELD_OUT = "0.02"  # share of the documents
 JUDGED = 64        # tokens of a held-out sample
 TRIAL = 20         # steps that track B times
-HEADER = ("| row | commit | FLOP | steps | tokens | seconds, of CPU, threads | seed | bits | tenth | nine tenths "
-          "| alone |\n"
-          "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|---|")
+HEADER = ("| row | commit | FLOP | steps | tokens | seconds, of CPU, threads | seed | bits | loss | tenth "
+          "| nine tenths | alone |\n"
+          "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|")
 
 
 # ---- rows ----
@@ -227,11 +228,16 @@ def characters(options, data):
 def bits(options, row, model):
     """Bits per character of the masked words. A vocabulary of shorter pieces has more of them, not easier ones: whole
     words are masked."""
-    data = dataset(options, row["vocab"], JUDGED, "whole-word")
-    masked, letters = characters(options, data)
+    masked, letters = characters(options, dataset(options, row["vocab"], JUDGED, "whole-word"))
+    return held_out(options, row, model, "whole-word") * masked / letters / 0.6931471805599453
+
+
+def held_out(options, row, model, masking):
+    """The loss per masked piece."""
+    data = dataset(options, row["vocab"], JUDGED, masking)
     facts = json.loads(run(options.build / "dstrain", "eval", model, "--shards", data, "--seq", JUDGED, "--threads",
                            options.threads, "--precision", "fp32", "--eval-samples", 10 ** 6, "--json", "-q"))
-    return facts["mlm_loss"] * masked / letters / 0.6931471805599453
+    return facts["mlm_loss"]
 
 
 def right(options, model, path):
@@ -241,9 +247,11 @@ def right(options, model, path):
 
 def judge(options, row, model, facts):
     """Adds what is missing; True if there is something new."""
-    missing = {"bits"} - facts.keys()
-    if missing:
+    missing = {"bits", "loss"} - facts.keys()
+    if "bits" in missing:
         facts["bits"] = bits(options, row, model)
+    if "loss" in missing:
+        facts["loss"] = held_out(options, row, model, "token")
     for key, path, wanted in zip(("tenth", "rest"), pairs(options) if options.blimp != "none" else (None, None),
                                  (options.blimp != "none", options.blimp == "all")):
         if wanted and key not in facts:
@@ -299,7 +307,8 @@ def line(options, name, seed, facts, base):
     over = " **over**" if options.seconds and facts["seconds"] > options.seconds else ""
     return (f"| {name} | {facts['commit']} | {facts['flop']:.3g} | {sum(facts['steps']):,} "
             f"| {facts['tokens'] / 1e6:.2f} M | {facts['seconds']:,.0f}{over}, {facts['cpu']:,.0f}, {options.threads} "
-            f"| {seed} | {facts['bits']:.3f} | {percent(facts, 'tenth')} | {rest} | {alone(facts, base)} |")
+            f"| {seed} | {facts['bits']:.3f} | {facts['loss']:.3f} | {percent(facts, 'tenth')} | {rest} "
+            f"| {alone(facts, base)} |")
 
 
 def processor():
