@@ -165,13 +165,13 @@ static const struct opt_row rows[] = {
      .help = "Maximum length of a text in tokens; longer ones are cut."},
     {.name = "model", .type = OPT_TEXT, .scope = SCOPE_PROCESS, .field = FIELD(model), .value = "NAME|FILE",
      .verbs = " bench ", .default_help = "base",
-     .help = "tiny, mini, small, medium, base, large, 1.5b, modern-mini to modern-large, or a Hugging Face config.json."},
+     .help = "tiny, mini, small, medium, base, large, 1.5b, modern-micro to modern-large, or a Hugging Face config.json."},
     {.name = "model", .type = OPT_TEXT, .scope = SCOPE_IDENTITY, .field = FIELD(model), .value = "NAME|FILE",
      .verbs = " plan ", .default_help = "the one that the plan proposes",
-     .help = "tiny, mini, small, medium, base, large, 1.5b, modern-mini to modern-large, or a Hugging Face config.json."},
+     .help = "tiny, mini, small, medium, base, large, 1.5b, modern-micro to modern-large, or a Hugging Face config.json."},
     {.name = "model", .type = OPT_TEXT, .scope = SCOPE_IDENTITY, .field = FIELD(model), .value = "NAME|FILE",
      .verbs = " train ", .default_help = "base; dstrain plan proposes one",
-     .help = "tiny, mini, small, medium, base, large, 1.5b, modern-mini to modern-large (17m, 32m, 68m, base), or a "
+     .help = "tiny, mini, small, medium, base, large, 1.5b, modern-micro to modern-large (17m, 32m, 68m, base), or a "
              "Hugging Face config.json; the vocabulary size is the "
              "dataset's."},
     {.name = "init", .type = OPT_TEXT, .scope = SCOPE_IDENTITY, .field = FIELD(init), .value = "DIR",
@@ -370,6 +370,9 @@ static const struct opt_row rows[] = {
     {.name = "time-limit", .type = OPT_DURATION, .scope = SCOPE_RUN, .field = FIELD(time_limit), .value = "TIME",
      .min = 1, .verbs = " train tune ", .default_help = "the end of the Slurm job, if any",
      .help = "Save and stop with exit code 75 before this time (90s, 30m, 8h) is up; the same command resumes."},
+    {.name = "best", .type = OPT_DURATION, .scope = SCOPE_RUN, .field = FIELD(best), .value = "TIME",
+     .min = 1, .verbs = " plan ", .default_help = "no",
+     .help = "Propose the training that reaches the lowest held-out loss in this time (90s, 30m, 8h)."},
     {.name = "dry-run", .letter = 'n', .type = OPT_FLAG, .scope = SCOPE_PROCESS, .field = FIELD(dry_run),
      .verbs = " train ", .help = "Only print the plan, as dstrain plan does."},
     {.name = "price", .type = OPT_TEXT, .scope = SCOPE_PROCESS, .field = FIELD(price), .value = "X/h",

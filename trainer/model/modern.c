@@ -14,15 +14,16 @@ static void set_global_layers(struct model_config *config, int32_t every)
         config->global_layers[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-/* The shapes of ModernBERT (base, large) and Ettin (17m to 68m; Weller et al. 2025); mini is ours. */
+/* The shapes of ModernBERT (base, large) and Ettin (17m to 68m; Weller et al. 2025); micro, tiny and mini are ours. */
 int modern_config_named(const char *name, struct model_config *config)
 {
     static const struct {
         const char *name;
         int32_t layers, hidden, heads, intermediate;
     } sizes[] = {
-        {"modern-mini", 6, 256, 4, 384}, {"modern-17m", 7, 256, 4, 384},     {"modern-32m", 10, 384, 6, 576},
-        {"modern-68m", 19, 512, 8, 768}, {"modern-base", 22, 768, 12, 1152}, {"modern-large", 28, 1024, 16, 2624},
+        {"modern-micro", 6, 64, 2, 96},     {"modern-tiny", 6, 128, 2, 192},      {"modern-mini", 6, 256, 4, 384},
+        {"modern-17m", 7, 256, 4, 384},     {"modern-32m", 10, 384, 6, 576},      {"modern-68m", 19, 512, 8, 768},
+        {"modern-base", 22, 768, 12, 1152}, {"modern-large", 28, 1024, 16, 2624},
     };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         if (strcmp(name, sizes[i].name) != 0)

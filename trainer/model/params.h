@@ -99,7 +99,8 @@ static inline int32_t model_pieces(const struct model_config *config)
 }
 
 #define MODEL_NAMES                                                                                                    \
-    "tiny|mini|small|medium|base|large|1.5b|modern-mini|modern-17m|modern-32m|modern-68m|modern-base|modern-large"
+    "tiny|mini|small|medium|base|large|1.5b|modern-micro|modern-tiny|modern-mini|modern-17m|modern-32m|modern-68m|"    \
+    "modern-base|modern-large"
 #define MODEL_VOCABULARY_MULTIPLE 64
 
 /* A BERT of the named size with dropout 0.1, tanh-GELU, 512 positions, 2 types, both heads of pre-training, vocabulary

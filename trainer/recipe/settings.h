@@ -60,6 +60,7 @@ struct settings {
     uint64_t norms_every; /* 0: never */
     uint64_t stop_after;  /* 0: never */
     uint64_t time_limit;  /* seconds; 0: none */
+    uint64_t best;        /* for plan: seconds of a training to propose; 0: none */
     bool dry_run;
 
     /* this machine, this start */

@@ -202,10 +202,11 @@ static void add_command(const struct settings *settings, const struct proposal *
     command_add(out, "dstrain");
     for (int i = 1; i < settings->argc; i++) {
         const char *argument = settings->argv[i];
-        if (strcmp(argument, "--price") == 0)
+        if (strcmp(argument, "--price") == 0 || strcmp(argument, "--best") == 0)
             i++;
         if ((i == 1 && strcmp(argument, "plan") == 0) || strcmp(argument, "--dry-run") == 0 ||
-            strcmp(argument, "-n") == 0 || strcmp(argument, "--json") == 0 || strncmp(argument, "--price", 7) == 0)
+            strcmp(argument, "-n") == 0 || strcmp(argument, "--json") == 0 || strncmp(argument, "--price", 7) == 0 ||
+            strncmp(argument, "--best", 6) == 0)
             continue;
         command_add(out, argument);
     }
@@ -351,7 +352,7 @@ static void print_json(const struct setup *setup, const struct engine *engine, c
 
 int dstrain_plan(void *context, struct opt_paths bare, struct error *err)
 {
-    struct settings *settings = context;
+    struct settings chosen = *(const struct settings *)context, *settings = &chosen; /* takes what is proposed */
     struct proposal proposal = {0};
     SCOPED(setup_close) struct setup setup = {0};
     SCOPED(engine_close) struct engine engine = {0};

@@ -14,9 +14,20 @@
 #define PRODUCT_SECONDS 0.3 /* for measuring products of each model */
 
 static const char *const sizes[PROPOSAL_MODELS] = {"tiny", "mini", "small", "medium", "base", "large"};
+static const char *const rule_sizes[PROPOSAL_MODELS] = {"modern-micro", "modern-tiny", "modern-mini",
+                                                        "modern-32m",   "modern-68m",  "modern-base"};
+
+/* What --best chooses. */
+static const char *const rule_options[] = {
+    "model",     "init",        "resume",     "config",  "recipe",      "set",          "seq",        "steps",
+    "epochs",    "batch",       "lr",         "warmup",  "decay",       "schedule",     "optimizer",  "masks",
+    "mask-prob", "mask-phases", "mask-split", "dropout", "decay-shape", "batch-warmup", "time-limit",
+};
 
 bool proposal_wanted(const struct settings *settings)
 {
+    if (settings->best > 0)
+        return true;
     return !settings->model && !settings->init && !settings->resume && !settings->dry_run;
 }
 
@@ -31,7 +42,9 @@ static struct choice_limits limits_of(const struct setup *setup)
         .samples = 1e6 / datasets_epochs(&setup->datasets, 1000000), /* of the dataset that is read most often */
         .length = (double)source->tokens / (double)source->samples,
         .epochs = CHOICE_EPOCHS,
-        .seconds = settings->time_limit > 0 ? (double)settings->time_limit : DAY,
+        .seconds = settings->best > 0         ? (double)settings->best
+                   : settings->time_limit > 0 ? (double)settings->time_limit
+                                              : DAY,
         .batch = batch_given || steps_given ? setup->recipe.batch : 0,
         .steps = steps_given ? setup->recipe.schedule.steps : 0,
     };
@@ -77,21 +90,58 @@ static int try_model(struct proposal *proposal, const struct settings *settings,
     return result;
 }
 
-/* Larger models get fewer tokens for each parameter, so the first that gets too few is the last that is measured. */
+/* Of the training of a model. */
+static double flop_of(const struct proposal *proposal, size_t i)
+{
+    return (double)proposal->choices[i].steps * proposal->choices[i].batch * proposal->estimates[i].flops;
+}
+
+/* Whether a model is better than the ones before it. Where the rule has no rows, it needs enough tokens too: the rule
+ * knows nothing of small data that a large model learns by heart. */
+static bool is_good(const struct proposal *proposal, size_t i)
+{
+    const struct choice_made *choice = &proposal->choices[i];
+    if (!proposal->by_rule)
+        return choice_enough(choice);
+    if (i == 0 || choice->late)
+        return !choice->late;
+    const bool known = rule_knows((double)proposal->models[i].weights, choice->epochs);
+    return proposal->losses[i] < proposal->losses[i - 1] && (known || choice_enough(choice));
+}
+
+/* Larger models get fewer tokens for each parameter, so the first that gets too few, or that the rule expects less of
+ * than of the one before it, is the last that is measured. */
 static int try_models(struct proposal *proposal, const struct settings *settings, struct error *err)
 {
     const bool tuned = settings_given(settings, "recipe"); /* a recipe was found for one model */
     const size_t count = tuned ? 1 : PROPOSAL_MODELS;
     for (size_t i = 0; i < count; i++) {
-        const char *name = tuned ? recipe_at((size_t)settings->recipe)->model : sizes[i];
+        const char *name = tuned               ? recipe_at((size_t)settings->recipe)->model
+                           : proposal->by_rule ? rule_sizes[i]
+                                               : sizes[i];
         const int result = try_model(proposal, settings, name, err);
         if (result <= 0) {
             proposal->unfit = name;
             return result;
         }
-        if (!choice_enough(&proposal->choices[i]))
+        const double weights = (double)proposal->models[i].weights;
+        proposal->losses[i] = rule_loss(weights, proposal->choices[i].each * weights);
+        if (!is_good(proposal, i))
             return 0;
     }
+    return 0;
+}
+
+static int set_recipe(struct proposal *proposal, struct settings *settings, struct error *err)
+{
+    for (size_t i = 0; i < sizeof rule_options / sizeof *rule_options; i++)
+        if (settings_given(settings, rule_options[i])) {
+            fail(err, ERR_USAGE, "--best chooses how to train, and --%s says it too", rule_options[i]);
+            return hint(err, "leave out one of them");
+        }
+    memcpy(proposal->keys, rule_keys, sizeof rule_keys);
+    settings->set = (struct opt_paths){proposal->keys, RULE_KEYS};
+    settings->seq = RULE_SEQ;
     return 0;
 }
 
@@ -99,12 +149,16 @@ int proposal_make(struct proposal *proposal, struct settings *settings, struct e
 {
     *proposal = (struct proposal){
         .steps_free = !settings_given(settings, "steps") && !settings_given(settings, "epochs"),
+        .by_rule = settings->best > 0,
     };
+    TRY(proposal->by_rule ? set_recipe(proposal, settings, err) : 0);
     TRY(try_models(proposal, settings, err));
     settings->model = proposal->count > 0 ? proposal->models[0].name : proposal->unfit;
     if (proposal->count == 0)
         return 0; /* the plan of that model says what it needs */
     proposal->best = choice_best(proposal->choices, proposal->count);
+    if (proposal->by_rule)
+        proposal->best = proposal->count - (is_good(proposal, proposal->count - 1) || proposal->count == 1 ? 1 : 2);
     const struct choice_made *choice = &proposal->choices[proposal->best];
     settings->model = proposal->models[proposal->best].name;
     if (proposal->steps_free)
@@ -126,13 +180,17 @@ static const char *const bounds[] = {
 
 static void say_candidate(const struct proposal *proposal, size_t i, const char *label, const char *why)
 {
-    char parameters[32], steps[56], tokens[32], epochs[40], time[32];
+    char parameters[32], steps[56], tokens[32], epochs[40], time[32], gets[96];
     const struct choice_made *choice = &proposal->choices[i];
-    log_say("%-10s %s, %s parameters: %s of %" PRIu32
-            " samples = %s tokens = %s, about %s; %.3g tokens per weight of its layers%s",
-            label, proposal->models[i].name, format_short(proposal->models[i].parameters, parameters),
+    if (proposal->by_rule)
+        snprintf(gets, sizeof gets, "%.2g FLOP, loss %.2f, %.3g tokens per weight", flop_of(proposal, i),
+                 proposal->losses[i], choice->each);
+    else
+        snprintf(gets, sizeof gets, "%.3g tokens per weight of its layers", choice->each);
+    log_say("%-10s %s, %s parameters: %s of %" PRIu32 " samples = %s tokens = %s, about %s; %s%s", label,
+            proposal->models[i].name, format_short(proposal->models[i].parameters, parameters),
             format_counted(choice->steps, "step", steps), choice->batch, format_short((uint64_t)choice->tokens, tokens),
-            epochs_text(choice->epochs, epochs), format_seconds(choice->seconds, time), choice->each, why);
+            epochs_text(choice->epochs, epochs), format_seconds(choice->seconds, time), gets, why);
 }
 
 static void say_expected(const struct choice_made *choice)
@@ -154,6 +212,31 @@ static void say_expected(const struct choice_made *choice)
         log_say("expect     as many tokens per weight as BERT's base got (%s), or more", bert);
 }
 
+static bool is_covered(const struct proposal *proposal, size_t i)
+{
+    return rule_covers((double)proposal->models[i].weights, proposal->choices[i].epochs, flop_of(proposal, i));
+}
+
+/* Why a larger model than the one proposed is not. */
+static const char *why_not(const struct proposal *proposal, size_t i)
+{
+    if (proposal->choices[i].late)
+        return "; takes longer than the limit";
+    return proposal->by_rule && proposal->losses[i] >= proposal->losses[i - 1] ? "" : ", too few for it";
+}
+
+static void say_loss(const struct proposal *proposal)
+{
+    const double loss = proposal->losses[proposal->best];
+    if (proposal->choices[proposal->best].late)
+        log_say("expect     more time than that: even a step of the smallest model takes it");
+    log_say("expect     a held-out loss of %.2f, from %.2f to %.2f, on English books with a vocabulary of 8,192%s",
+            loss, loss * (1 - RULE_RANGE), loss * (1 + RULE_RANGE),
+            is_covered(proposal, proposal->best)
+                ? ""
+                : "; no such training was measured (docs/RECORDS.md), so take it as a direction");
+}
+
 void proposal_say(const struct proposal *proposal)
 {
     char samples[32], tokens[32], time[32];
@@ -166,26 +249,36 @@ void proposal_say(const struct proposal *proposal)
             format_short((uint64_t)(limits->samples * limits->length), tokens), CHOICE_EPOCHS,
             format_seconds(limits->seconds, time));
     say_candidate(proposal, best, "proposed",
-                  choice_enough(&proposal->choices[best]) ? ", the largest model with 20 or more" : "");
+                  proposal->by_rule                         ? ", the best by the rule"
+                  : choice_enough(&proposal->choices[best]) ? ", the largest model with 20 or more"
+                                                            : "");
     if (best > 0)
         say_candidate(proposal, best - 1, "smaller", "");
     if (best + 1 < proposal->count)
-        say_candidate(proposal, best + 1, "larger",
-                      proposal->choices[best + 1].late ? "; takes longer than the limit" : ", too few for it");
+        say_candidate(proposal, best + 1, "larger", why_not(proposal, best + 1));
     if (proposal->unfit)
         log_say("larger     %s needs more memory than this machine has", proposal->unfit);
-    say_expected(&proposal->choices[best]);
+    if (proposal->by_rule)
+        say_loss(proposal);
+    else
+        say_expected(&proposal->choices[best]);
 }
 
 static json_t *candidate_json(const struct proposal *proposal, size_t i)
 {
     const struct choice_made *choice = &proposal->choices[i];
-    return json_pack("{s:s, s:I, s:I, s:I, s:i, s:f, s:f, s:f, s:f, s:s, s:b}", "model", proposal->models[i].name,
-                     "parameters", (json_int_t)proposal->models[i].parameters, "weights",
-                     (json_int_t)proposal->models[i].weights, "steps", (json_int_t)choice->steps, "batch",
-                     (int)choice->batch, "tokens", choice->tokens, "epochs", choice->epochs, "seconds", choice->seconds,
-                     "tokens_per_weight", choice->each, "limited_by", bounds[choice->bound], "enough",
-                     choice_enough(choice));
+    const double loss = proposal->losses[i];
+    json_t *json = json_pack("{s:s, s:I, s:I, s:I, s:i, s:f, s:f, s:f, s:f, s:s, s:b}", "model",
+                             proposal->models[i].name, "parameters", (json_int_t)proposal->models[i].parameters,
+                             "weights", (json_int_t)proposal->models[i].weights, "steps", (json_int_t)choice->steps,
+                             "batch", (int)choice->batch, "tokens", choice->tokens, "epochs", choice->epochs, "seconds",
+                             choice->seconds, "tokens_per_weight", choice->each, "limited_by", bounds[choice->bound],
+                             "enough", choice_enough(choice));
+    if (proposal->by_rule)
+        json_object_update_new(json, json_pack("{s:f, s:f, s:f, s:f, s:b}", "flop", flop_of(proposal, i), "mlm_loss",
+                                               loss, "mlm_loss_low", loss * (1 - RULE_RANGE), "mlm_loss_high",
+                                               loss * (1 + RULE_RANGE), "covered", is_covered(proposal, i)));
+    return json;
 }
 
 json_t *proposal_json(const struct proposal *proposal)
@@ -202,6 +295,10 @@ void proposal_add_options(const struct proposal *proposal, struct buf *command)
     if (proposal->count == 0)
         return;
     const struct choice_made *choice = &proposal->choices[proposal->best];
+    if (proposal->by_rule) {
+        snprintf(number, sizeof number, "%d", RULE_SEQ);
+        command_option(command, "seq", number);
+    }
     command_option(command, "model", proposal->models[proposal->best].name);
     snprintf(number, sizeof number, "%" PRIu64, choice->steps);
     if (proposal->steps_free)
@@ -209,4 +306,8 @@ void proposal_add_options(const struct proposal *proposal, struct buf *command)
     snprintf(number, sizeof number, "%" PRIu32, choice->batch);
     if (proposal->limits.batch == 0)
         command_option(command, "batch", number);
+    if (proposal->by_rule)
+        command_add(command, "--set");
+    for (size_t i = 0; proposal->by_rule && i < RULE_KEYS; i++)
+        command_add(command, proposal->keys[i]);
 }

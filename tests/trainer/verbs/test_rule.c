@@ -1,0 +1,31 @@
+/* The rule of plan --best: more of anything lowers the loss; where it has no rows, it says so. */
+#include "tests/unit.h"
+#include "trainer/verbs/rule.h"
+
+TEST(more_of_anything_lowers_the_loss)
+{
+    for (double weights = 1e5; weights < 1e9; weights *= 3)
+        for (double tokens = 1e5; tokens < 1e11; tokens *= 3) {
+            const double loss = rule_loss(weights, tokens);
+            assert_true(loss > rule_loss(2 * weights, tokens) && rule_loss(2 * weights, tokens) > 0);
+            assert_true(loss > rule_loss(weights, 2 * tokens));
+        }
+}
+
+/* What record_rule.py prints for rows one-half and one-mini. */
+TEST(the_constants_are_those_of_the_rows)
+{
+    assert_float_equal(rule_loss(835584, 3.18e6), 4.307, 0.001);
+    assert_float_equal(rule_loss(835584, 0.79e6), 5.249, 0.001);
+    assert_float_equal(rule_loss(3342336, 0.23e6), 6.118, 0.001);
+}
+
+TEST(where_the_rule_has_no_rows)
+{
+    assert_true(rule_covers(835584, 0.2, 1e13));
+    assert_true(!rule_covers(835584, 0.2, 1e12));
+    assert_true(!rule_covers(835584, 0.2, 1e16) && rule_knows(835584, 0.2));
+    assert_true(!rule_covers(1e5, 0.2, 1e13) && !rule_knows(1e5, 0.2));
+    assert_true(!rule_covers(85e6, 0.2, 1e13) && !rule_knows(85e6, 0.2));
+    assert_true(!rule_covers(835584, 2, 1e13) && !rule_knows(835584, 2));
+}

@@ -1,0 +1,53 @@
+#include "trainer/verbs/rule.h"
+
+#include "base/same_math.h"
+
+/* tests/bench/record_rule.py one-half one-micro one-mini */
+#define TERM_E     1.437
+#define TERM_A     0.8413
+#define EXPONENT_A 0.34
+#define TERM_B     2.7320
+#define EXPONENT_B 0.28
+
+/* Of those rows. */
+#define FLOP_MIN    5e12
+#define FLOP_MAX    2e13
+#define WEIGHTS_MIN 0.2e6
+#define WEIGHTS_MAX 3.4e6
+#define EPOCHS_MAX  1
+
+const char *const rule_keys[RULE_KEYS] = {
+    "train_batch_size=16",
+    "masks=fresh",
+    "mask_prob=0.2",
+    "dropout=0",
+    "gradient_clipping=1",
+    "optimizer.type=Muon",
+    "optimizer.params.lr=0.004",
+    "optimizer.params.other_lr=0.1",
+    "optimizer.params.weight_decay=0.3",
+    "schedule=wsd",
+    "warmup=0.02",
+    "decay=0.4",
+    "decay_shape=sqrt",
+};
+
+static double power(double base, double exponent)
+{
+    return same_exp(exponent * same_log(base));
+}
+
+double rule_loss(double weights, double tokens)
+{
+    return TERM_E + TERM_A * power(weights / 1e6, -EXPONENT_A) + TERM_B * power(tokens / 1e6, -EXPONENT_B);
+}
+
+bool rule_knows(double weights, double epochs)
+{
+    return weights >= WEIGHTS_MIN && weights <= WEIGHTS_MAX && epochs <= EPOCHS_MAX;
+}
+
+bool rule_covers(double weights, double epochs, double flop)
+{
+    return rule_knows(weights, epochs) && flop >= FLOP_MIN && flop <= FLOP_MAX;
+}
