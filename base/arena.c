@@ -7,7 +7,6 @@
 
 #include <assert.h>
 #include <stdalign.h>
-#include <stdint.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define ARENA_ASAN 1

@@ -1,8 +1,6 @@
 /* Names of functions and letters are those of FIPS 180-4, sections 4.1.2, 5 and 6.2. */
 #include "base/sha256.h"
 
-#include <string.h>
-
 /* Section 4.2.2: the first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
 static const uint32_t k[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,

@@ -12,7 +12,6 @@
 
 #include <bzlib.h>
 #include <expat.h>
-#include <jansson.h>
 #include <lzma.h>
 #include <stdio.h>
 #include <utf8proc.h>

@@ -5,8 +5,6 @@
 #include "shards/masking.h"
 
 #include <assert.h>
-#include <stdbool.h>
-#include <string.h>
 
 #define BAR_BITS 7
 #define BARS     (1u << BAR_BITS)

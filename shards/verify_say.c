@@ -1,6 +1,5 @@
 #include "shards/verify_say.h"
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/output.h"
 

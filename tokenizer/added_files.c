@@ -3,9 +3,6 @@
  * tokenizer.json; another class has those of tokenizer.json and adds the others. Tokens that have a role come last. */
 #include "tokenizer/added_files.h"
 
-#include "base/mem.h"
-#include "tokenizer/vocab.h"
-
 #include <stdlib.h>
 
 #define ADDED_MAX         65536u

@@ -2,8 +2,6 @@
  * step takes the least. A long word has a heap of neighbours instead, so that its time is n·log n. */
 #include "tokenizer/bpe.h"
 
-#include "base/mem.h"
-
 #include <assert.h>
 
 #define SHORT_MAX 48 /* pieces */

@@ -1,8 +1,6 @@
 /* Sums over counted words. The tokenizer itself cuts each distinct word once. */
 #include "tokenizer/coverage.h"
 
-#include "base/mem.h"
-
 #include <assert.h>
 
 #define CODE_POINTS 0x110000u

@@ -1,8 +1,6 @@
 /* Tokenizes lines and formats their ids or pieces as text. */
 #include "tokenizer/lines.h"
 
-#include "base/mem.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 

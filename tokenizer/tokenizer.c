@@ -3,7 +3,6 @@
 
 #include <assert.h>
 
-#include "base/mem.h"
 #include "tokenizer/kinds.h"
 
 #define KIND_ROW(name, row) [VOCAB_##name] = &(row),

@@ -9,7 +9,6 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/mem.h"
 
 #define TOKENIZER_BYTES_MAX (64u << 20) /* enough for three million pieces */
 

@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/mem.h"
 
 #define CONFIG_BYTES_MAX (16u << 20) /* tokenizer_config.json repeats the added tokens */
 

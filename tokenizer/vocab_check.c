@@ -2,7 +2,6 @@
  * itself judges the pieces: a piece can only come out of it if it passes through unchanged. */
 #include "tokenizer/vocab_check.h"
 
-#include "base/mem.h"
 #include "tokenizer/bpe.h"
 
 #include <stdlib.h>

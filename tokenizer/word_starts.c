@@ -3,8 +3,6 @@
 #include "base/mem.h"
 #include "tokenizer/bpe.h"
 
-#include <string.h>
-
 /* What a piece says about the words of a text: it begins one, goes on with one, or has bytes that have to be cut. */
 enum piece_kind { PIECE_BEGINS, PIECE_GOES_ON, PIECE_BYTES };
 

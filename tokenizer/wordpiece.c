@@ -8,8 +8,6 @@
  * most 200 characters, so restarting the search at each piece is cheap. */
 #include "tokenizer/wordpiece.h"
 
-#include "base/mem.h"
-
 #include <assert.h>
 #include <stdlib.h>
 

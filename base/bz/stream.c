@@ -5,7 +5,6 @@
 #include "base/mem.h"
 
 #include <assert.h>
-#include <string.h>
 
 #define HEADER_BYTES 4
 #define MAGIC_BITS   48

@@ -1,13 +1,9 @@
 #include "pipeline/build/advice.h"
 
 #include "base/log.h"
-#include "base/mem.h"
-#include "base/random.h"
-#include "pipeline/parts/dsdata_settings.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Fewer held-out samples say little: 100 of 128 tokens have 1,900 masked ones, so an accuracy of 50 % is known to
  * within 2.3 points (two standard deviations). */

@@ -5,7 +5,6 @@
 
 #include "base/cores.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/output.h"
 #include "pipeline/build/build_reading.h"
 #include "pipeline/build/directory.h"
@@ -16,7 +15,6 @@
 #include "tokenizer/bpe_write.h"
 #include "tokenizer/tokenizer_files.h"
 
-#include <string.h>
 #include <unistd.h>
 
 int build_by_all(struct build *build, build_step *step, struct error *err)

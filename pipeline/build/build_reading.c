@@ -4,12 +4,9 @@
 
 #include "base/faults.h"
 #include "base/log.h"
-#include "base/mem.h"
-#include "base/progress.h"
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The journal is written at least this often, but takes at most 1 % of the time. */
 #define JOURNAL_SECONDS 30.0

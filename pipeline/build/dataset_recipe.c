@@ -1,14 +1,11 @@
 #include "pipeline/build/dataset_recipe.h"
 
-#include "base/mem.h"
 #include "base/output.h"
 #include "pipeline/clean/filter.h"
 #include "pipeline/clean/near.h"
-#include "pipeline/input/article.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Mask probability x length, rounded up to a multiple of 4: 20 for 128, 80 for 512 at 0.15. Never 0,
  * because a record has room for at least one label (shard_layout_make). */

@@ -1,11 +1,9 @@
 #include "pipeline/build/digest.h"
 
-#include "base/mem.h"
 #include "pipeline/build/repeats.h"
 #include "pipeline/pairs/pairs.h"
 
 #include <assert.h>
-#include <string.h>
 
 struct digest {
     struct digest_options options;

@@ -1,6 +1,5 @@
 #include "pipeline/build/directory.h"
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/mem.h"

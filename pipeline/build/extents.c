@@ -1,10 +1,8 @@
 #include "pipeline/build/extents.h"
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "pipeline/store/journal.h"
-#include "pipeline/store/spill.h"
 
 #include <assert.h>
 

@@ -6,8 +6,6 @@
 #include "pipeline/build/owned.h"
 #include "pipeline/store/spill.h"
 
-#include <string.h>
-
 #define REPLACED_NAME "replaced.json"
 
 char *fresh_site(const char *directory)

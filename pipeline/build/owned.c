@@ -8,7 +8,6 @@
 #include "pipeline/store/spill.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static int refuse(const char *path, const char *what, struct error *err)
 {

@@ -1,12 +1,9 @@
 #include "pipeline/build/rehearsal.h"
 
-#include "base/mem.h"
 #include "base/progress.h"
-#include "base/random.h"
 #include "pipeline/build/digest.h"
 #include "pipeline/input/feed.h"
 #include "pipeline/build/vocabulary.h"
-#include "shards/format.h"
 
 #include <stdlib.h>
 

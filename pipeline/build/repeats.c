@@ -1,10 +1,8 @@
 #include "pipeline/build/repeats.h"
 
-#include "base/mem.h"
 #include "base/progress.h"
 
 #include <assert.h>
-#include <string.h>
 
 #define LIST_NAME SPILL_NAME "/9999999999.duplicates" /* sorts after the names of all extents; see spill_remove_all */
 

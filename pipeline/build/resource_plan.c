@@ -1,7 +1,6 @@
 #include "pipeline/build/resource_plan.h"
 
 #include "base/cores.h"
-#include "base/random.h"
 #include "pipeline/build/digest.h"
 #include "pipeline/build/repeats.h"
 #include "pipeline/store/spill.h"

@@ -1,22 +1,17 @@
 #include "pipeline/build/summary.h"
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/output.h"
 #include "pipeline/build/advice.h"
 #include "pipeline/build/facts.h"
 #include "pipeline/build/repeats.h"
 #include "pipeline/parts/account.h"
-#include "pipeline/parts/page_parts.h"
 #include "pipeline/store/seal.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
 

@@ -1,7 +1,6 @@
 #include "pipeline/build/template_pass.h"
 
 #include "base/belt.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
@@ -9,7 +8,6 @@
 #include "pipeline/build/resource_plan.h"
 #include "pipeline/build/stream_index.h"
 #include "pipeline/text/templates/transclusion.h"
-#include "pipeline/text/words/links.h"
 #include "pipeline/text/xml/xml.h"
 #include "pipeline/text/xml/xml_scan.h"
 

@@ -1,9 +1,6 @@
 #include "pipeline/build/vocabulary.h"
 
-#include "base/file.h"
 #include "base/log.h"
-#include "base/mem.h"
-#include "base/random.h"
 #include "base/progress.h"
 #include "pipeline/build/repeats.h"
 #include "pipeline/input/feed.h"
@@ -13,7 +10,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define CHOICE_KEY 0x766f636162ull /* names the permutation that picks windows; never change it */
 

@@ -9,7 +9,6 @@
 #include <bzlib.h>
 #include <limits.h>
 #include <lzma.h>
-#include <string.h>
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>

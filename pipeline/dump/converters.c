@@ -5,13 +5,11 @@
 #include "base/csv.h"
 #include "base/mem.h"
 #include "pipeline/dump/plain_text.h"
-#include "pipeline/parts/page_parts.h"
 #include "pipeline/dump/sniff.h"
 #include "pipeline/dump/structured.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #define IN_BYTES   ((size_t)64 << 10) /* at a time */
 #define HEADER_MAX ((size_t)64 << 10) /* of a table, or of a record of an archive */

@@ -6,7 +6,6 @@
 #include "pipeline/dump/record_format.h"
 
 #include <assert.h>
-#include <string.h>
 
 #define WINDOW_PAST UINT32_MAX /* a window before the restart: records that begin there were given already */
 

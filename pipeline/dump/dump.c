@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "pipeline/dump/byte_source.h"
 #include "pipeline/dump/chain.h"
-#include "pipeline/dump/codecs.h"
 #include "pipeline/dump/guess_encoding.h"
 #include "pipeline/dump/cutter.h"
 #include "pipeline/dump/record_format.h"

@@ -6,7 +6,6 @@
 #include "pipeline/dump/structured.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define LOOK_BYTES ((size_t)4096) /* enough to decide whether it is text at all */
 

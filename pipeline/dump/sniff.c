@@ -13,7 +13,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #define NUL_BYTES ((size_t)4096) /* of text, examined for NUL bytes */
 

@@ -2,8 +2,6 @@
  * never be refused. */
 #include "pipeline/dump/structured.h"
 
-#include <string.h>
-
 #define LINES_MAX 2000u
 
 static bool is_digit(char c)

@@ -7,7 +7,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <string.h>
 
 #define IN_BYTES    ((size_t)128 << 10)
 #define OUT_BYTES   ((size_t)256 << 10)

@@ -7,7 +7,6 @@
 #include "tokenizer/tokenizer.h"
 
 #include <inttypes.h>
-#include <stdint.h>
 
 /* str.isspace() of Python 3. */
 static bool is_space(uint32_t c)

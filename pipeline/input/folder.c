@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define SUMS_NAME      "SHA256SUMS"
 #define SUMS_BYTES_MAX ((size_t)16 << 20)

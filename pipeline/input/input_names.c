@@ -7,7 +7,6 @@
 #include "pipeline/input/inputs.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Splits LANG=FILE: returns FILE, with the code of LANG in `code`; or the argument itself, with "". */
 static const char *path_of(const char *typed, char code[CODE_BYTES_MAX])

@@ -1,6 +1,5 @@
 #include "pipeline/input/inputs.h"
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -10,10 +9,8 @@
 #include "pipeline/input/input_names.h"
 #include "pipeline/input/inputs_form.h"
 #include "pipeline/text/variants.h"
-#include "pipeline/text/words/links.h"
 #include "pipeline/text/words/guess.h"
 
-#include <string.h>
 #include <sys/resource.h>
 
 #define OTHER_FILES 1024 /* most of them for spills */

@@ -2,10 +2,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "pipeline/parts/dsdata_settings.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define FILE_WORDS_MIN (10 * SHORT_WORDS) /* files with fewer words, as far as seen, are short themselves */
 

@@ -8,7 +8,6 @@
 #include "shards/manifest.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static bool holds(const char *folder, const char *name)
 {

@@ -4,7 +4,6 @@
 #include "pipeline/parts/counts.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define SHOWN_BYTES 64u /* of a record without a title */
 

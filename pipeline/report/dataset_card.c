@@ -10,7 +10,6 @@
 #include "pipeline/parts/counts.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 const struct target_form dataset_card_form = {.begins = CARD_HEAD};
 

@@ -8,7 +8,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Of a build's journal and of an extent's, which lists a hash for each input and the missing templates. */
 #define JOURNAL_BYTES_MAX (64u << 20)

@@ -12,7 +12,6 @@
 #include "shards/writer.h"
 
 #include <assert.h>
-#include <string.h>
 
 /* A shard that is being written. */
 struct open_shard {

@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #define BUFFER_BYTES (128u << 10) /* per bucket, written in one call */
 

@@ -1,10 +1,8 @@
 /* Finds the first page with a title in dumps and explains it. Uses the belt of extract, and stops at that page. */
 #include "pipeline/verbs/explain.h"
 
-#include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
-#include "pipeline/input/feed.h"
 #include "pipeline/text/xml/xml.h"
 
 #include <stdio.h>

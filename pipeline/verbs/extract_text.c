@@ -2,13 +2,11 @@
 
 #include "base/hash.h"
 #include "base/log.h"
-#include "base/mem.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 #include <zstd.h>
 

@@ -1,9 +1,7 @@
 #include "pipeline/verbs/extract_work.h"
 
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/output.h"
-#include "base/progress.h"
 #include "pipeline/build/build_reading.h"
 #include "pipeline/build/directory.h"
 #include "pipeline/build/owned.h"

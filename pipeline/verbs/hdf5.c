@@ -5,7 +5,6 @@
  *     next_sentence_labels [n] i8
  *
  * Padded with zeros, as those programs expect. */
-#include "base/file.h"
 #include "base/mem.h"
 #include "pipeline/verbs/hdf5.h"
 

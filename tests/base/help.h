@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
-#include "base/mem.h"
 #include "tests/unit.h"
 
 #define UNUSED       __attribute__((unused))

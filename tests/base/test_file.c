@@ -2,9 +2,7 @@
 #include "tests/base/help.h"
 #include "tests/needs_faults.h"
 
-#include "base/file.h"
 #include "base/hash.h"
-#include "base/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,6 @@
 /* Keys of jobs: which texts and files hold one. */
 #include "base/job_key.h"
 #include "help.h"
-#include "tests/unit.h"
 
 #include <sys/stat.h>
 

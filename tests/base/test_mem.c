@@ -2,8 +2,6 @@
 #include "tests/base/help.h"
 #include "tests/needs_faults.h"
 
-#include "base/mem.h"
-
 TEST(memory_is_as_promised)
 {
     SCOPED(mem_free_at) char *nothing = mem_alloc(0);

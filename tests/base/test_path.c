@@ -2,8 +2,6 @@
 #include "tests/base/help.h"
 #include "tests/needs_faults.h"
 
-#include "base/file.h"
-
 #include <signal.h>
 #include <sys/stat.h>
 

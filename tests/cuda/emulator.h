@@ -9,7 +9,6 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <cuda_runtime_api.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>

@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <nccl.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
  * might on a GPU. Copies from pageable memory read the bytes at once, copies to it wait; cudaFree waits for all. The
  * head of toolkit.c lists the faults that can be injected. */
 #include <assert.h>
-#include <cuda_runtime_api.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -4,7 +4,6 @@
  * well-formed UTF-8, no line of it is blank or empty, and its sentences hold its letters. */
 #include "tests/fuzz/fuzz.h"
 
-#include "base/mem.h"
 #include "pipeline/input/input_kind.h"
 #include "pipeline/text/wikitext.h"
 #include "pipeline/text/paragraphs.h"

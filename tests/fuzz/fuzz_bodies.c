@@ -4,7 +4,6 @@
  * twice; the page is read within the bounds of expand.h. */
 #include "tests/fuzz/fuzz.h"
 
-#include "base/mem.h"
 #include "pipeline/text/templates/dictionary.h"
 #include "pipeline/text/templates/expand.h"
 #include "pipeline/text/templates/templates.h"

@@ -5,7 +5,6 @@
  * the ids are the same. Their places are whole characters, in order and without a gap. */
 #include "tests/fuzz/fuzz.h"
 
-#include "base/mem.h"
 #include "tokenizer/bpe.h"
 #include "tokenizer/tokenizer.h"
 

@@ -6,7 +6,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/bz/block.h"
-#include "base/mem.h"
 #include "pipeline/dump/bzip2.h"
 
 #define TEXT_MAX   (1u << 20)

@@ -4,7 +4,6 @@
  * libbz2 gives, stream by stream. */
 #include "tests/fuzz/fuzz.h"
 
-#include "base/mem.h"
 #include "pipeline/dump/chain.h"
 #include "pipeline/dump/window.h"
 #include "tests/pipeline/dump/libbz2.h"

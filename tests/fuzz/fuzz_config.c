@@ -3,7 +3,6 @@
  * write of it reads back as the same model. */
 #include "tests/fuzz/fuzz.h"
 
-#include "base/mem.h"
 #include "trainer/model/config.h"
 #include "trainer/model/label_names.h"
 #include "base/json.h"

@@ -6,7 +6,6 @@
  * from any state; with salvage, damage after the head is no error. */
 #include "tests/fuzz/fuzz.h"
 
-#include "base/mem.h"
 #include "pipeline/input/input_kind.h"
 #include "tests/pipeline/dump/libbz2.h"
 

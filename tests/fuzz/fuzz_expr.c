@@ -3,7 +3,6 @@
  * has itself as its value (INF, NAN and what is near the limits of a double apart); blanks around do not matter. */
 #include "tests/fuzz/fuzz.h"
 
-#include "base/mem.h"
 #include "pipeline/text/templates/expr.h"
 
 #include <math.h>

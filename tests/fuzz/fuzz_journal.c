@@ -4,7 +4,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/file.h"
-#include "base/mem.h"
 #include "pipeline/build/extents.h"
 #include "pipeline/store/journal.h"
 #include "pipeline/store/spill.h"

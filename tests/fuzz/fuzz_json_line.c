@@ -5,7 +5,6 @@
  * for a limit of its own: the size of a number, the depth, a NUL in a key. */
 #include "tests/fuzz/fuzz.h"
 
-#include "base/mem.h"
 #include "pipeline/input/json_line.h"
 #include "pipeline/parts/page_parts.h"
 

@@ -5,7 +5,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/hash.h"
-#include "base/mem.h"
 #include "shards/manifest.h"
 
 /* Where the 16 digits stand, in a text that begins as a manifest does. */

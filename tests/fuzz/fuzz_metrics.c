@@ -5,8 +5,6 @@
  * (page.h); a resume keeps whole lines of steps up to 5, and no others, from the beginning. */
 #include "tests/fuzz/run.h"
 
-#include "base/json.h"
-
 #define STEP 5u
 
 static void make_record(void)

@@ -4,7 +4,6 @@
  * data without a hole or an overlap; as weights of a model they are taken or refused. */
 #include "tests/fuzz/fuzz.h"
 
-#include "base/mem.h"
 #include "trainer/keep/names.h"
 
 static void check_cover(const struct safetensors *file, size_t size)

@@ -3,7 +3,6 @@
  * one line each; what is not in them is blank; none is empty, begins or ends with a blank of ASCII, or is too long. */
 #include "tests/fuzz/fuzz.h"
 
-#include "base/mem.h"
 #include "pipeline/text/sentences/sentences.h"
 #include "pipeline/text/sentences/sentences_marks.h"
 

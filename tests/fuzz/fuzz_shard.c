@@ -6,7 +6,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/hash.h"
-#include "base/mem.h"
 #include "shards/reader.h"
 
 #define RECORDS_MAX 64u

@@ -5,7 +5,6 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/mem.h"
 #include "base/json.h"
 #include "trainer/keep/state.h"
 

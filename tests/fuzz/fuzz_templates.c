@@ -4,7 +4,6 @@
  * than the bound on a pattern's arguments allows. */
 #include "tests/fuzz/fuzz.h"
 
-#include "base/mem.h"
 #include "pipeline/text/templates/pattern.h"
 #include "pipeline/text/templates/templates.h"
 #include "pipeline/text/wikitext.h"

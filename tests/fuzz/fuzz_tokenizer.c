@@ -4,7 +4,6 @@
  * all pieces the longest that fits. The second time, when runs are remembered, the ids are the same. */
 #include "tests/fuzz/fuzz.h"
 
-#include "base/mem.h"
 #include "tokenizer/tokenizer.h"
 
 #define OPTIONS 12u

@@ -5,7 +5,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/log.h"
-#include "base/mem.h"
 
 /* First bytes and what may stand after them. */
 static const struct row {

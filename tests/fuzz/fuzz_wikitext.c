@@ -6,7 +6,6 @@
  * more. */
 #include "tests/fuzz/fuzz.h"
 
-#include "base/mem.h"
 #include "pipeline/text/leaks.h"
 #include "pipeline/text/tidy.h"
 #include "pipeline/text/trace.h"

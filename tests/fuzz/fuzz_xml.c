@@ -3,7 +3,6 @@
  * has read other pages reads the same as a new one that asks expat alone. */
 #include "tests/fuzz/fuzz.h"
 
-#include "base/mem.h"
 #include "pipeline/dump/siteinfo.h"
 #include "pipeline/text/xml/xml.h"
 

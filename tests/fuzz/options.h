@@ -3,7 +3,6 @@
  * options, typed again as the record of the run has them, give the same settings and the same record. */
 #include "tests/fuzz/fuzz.h"
 
-#include "base/mem.h"
 #include "base/opts.h"
 #include "base/opts_rows.h"
 

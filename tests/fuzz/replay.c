@@ -3,7 +3,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/file.h"
-#include "base/mem.h"
 
 static int replay_file(const char *path, struct error *err)
 {

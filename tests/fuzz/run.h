@@ -4,7 +4,6 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "trainer/model/config.h"
 #include "trainer/keep/checkpoint.h"
 #include "base/json.h"

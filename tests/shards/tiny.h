@@ -4,7 +4,6 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/mem.h"
 #include "shards/manifest.h"
 #include "shards/sample.h"
 #include "shards/writer.h"

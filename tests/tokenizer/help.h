@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/file.h"
-#include "base/mem.h"
 #include "tests/unit.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/word_counts.h"

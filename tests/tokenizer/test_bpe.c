@@ -2,7 +2,6 @@
  * pattern, long words, zeros, added tokens, and files that are refused. */
 #include "tests/tokenizer/golden.h"
 
-#include "tests/unit.h"
 #include "tokenizer/bpe.h"
 #include "tokenizer/tokenizer_files.h"
 #include "tokenizer/word_starts.h"

@@ -2,7 +2,6 @@
  * program (scripts/golden_google.py): ids of a list of texts, and checksums of the words of texts made of every code
  * point. */
 #include "tests/tokenizer/golden.h"
-#include "tests/unit.h"
 
 static const struct tokenizer_options modes[4] = {
     {.cased = false, .strip_accents = true},

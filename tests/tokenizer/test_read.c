@@ -2,11 +2,9 @@
  * refused. */
 #include "tests/tokenizer/help.h"
 
-#include "base/file.h"
 #include "tokenizer/tokenizer_files.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define FOLDER "test_read.d"
 #define VOCAB  "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n"

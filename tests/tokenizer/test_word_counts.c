@@ -2,8 +2,6 @@
 #include "tests/needs_faults.h"
 #include "tests/tokenizer/help.h"
 
-#include "tokenizer/word_counts.h"
-
 static uint64_t count_of(const struct word_counts *counts, const char *word)
 {
     for (size_t i = 0; i < word_counts_size(counts); i++) {

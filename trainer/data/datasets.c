@@ -2,9 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/output.h"

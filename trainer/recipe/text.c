@@ -4,10 +4,8 @@
 
 #include <inttypes.h>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
 #include "tokenizer/bpe.h"

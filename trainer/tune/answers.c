@@ -2,10 +2,8 @@
  * texts once. */
 #include "trainer/tune/answers.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
-#include "base/mem.h"
 #include "base/same_math.h"
 
 /* A text without its blanks: where in the text each of the other code points begins. */

@@ -1,6 +1,5 @@
 #include "trainer/tune/class_scores.h"
 
-#include "base/mem.h"
 #include "trainer/tune/scores.h"
 
 #define CLASSES_SHOWN 20

@@ -5,7 +5,6 @@
 
 #include "base/json.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/same_math.h"
 #include "trainer/model/head.h"
 #include "trainer/model/label_names.h"

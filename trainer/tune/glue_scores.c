@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "base/mem.h"
 #include "trainer/tune/class_task.h"
 #include "trainer/tune/scores.h"
 

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 
-#include "base/mem.h"
 #include "trainer/tune/class_task.h"
 #include "trainer/tune/user_table.h"
 

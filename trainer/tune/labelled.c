@@ -5,7 +5,6 @@
 
 #include "base/hash.h"
 #include "base/json.h"
-#include "base/mem.h"
 
 #define HELD_OUT 10 /* one text in ten */
 

@@ -7,7 +7,6 @@
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"
 #include "base/json.h"
-#include "base/mem.h"
 
 int labels_read(const char *files, json_t **config, struct error *err)
 {

@@ -1,7 +1,5 @@
 #include "trainer/tune/predict.h"
 
-#include "base/mem.h"
-
 #include "trainer/model/head.h"
 
 size_t predict_rows(const struct samples *samples)

@@ -1,8 +1,5 @@
 #include "trainer/tune/squad_windows.h"
 
-#include "base/mem.h"
-
-#include <assert.h>
 #include <inttypes.h>
 
 /* White space as in Python's str.split(). */

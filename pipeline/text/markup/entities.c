@@ -1,7 +1,5 @@
 #include "pipeline/text/markup/entities.h"
 
-#include <stdbool.h>
-
 static void show(uint32_t code_point, struct entity_shown *shown)
 {
     shown->size += utf8_write(code_point < ' ' ? ' ' : code_point, shown->bytes + shown->size);

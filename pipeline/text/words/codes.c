@@ -3,8 +3,6 @@
 #include "pipeline/text/words/codes_iso639.h"
 #include "pipeline/text/words/languages.h"
 
-#include <stdint.h>
-
 static bool is_triple(struct str code)
 {
     size_t low = 0, high = iso_triple_count;

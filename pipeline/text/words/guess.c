@@ -5,7 +5,6 @@
 #include "base/mem.h"
 
 #include <assert.h>
-#include <stdint.h>
 #include <utf8proc.h>
 
 enum script { LATIN, CYRILLIC, ARABIC, HAN, KANA, HANGUL, GREEK, HEBREW, THAI, OTHER, SCRIPTS };

@@ -1,7 +1,6 @@
 #include "pipeline/text/words/links.h"
 
 #include "base/mem.h"
-#include "pipeline/text/words/word_lists.h"
 
 #include <assert.h>
 

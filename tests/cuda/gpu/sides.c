@@ -1,7 +1,6 @@
 /* Implements sides.h. */
 #include "tests/cuda/gpu/sides.h"
 
-#include <math.h>
 #include <stdarg.h>
 
 #include "trainer/backend/bf16.h"

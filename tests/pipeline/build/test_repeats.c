@@ -1,5 +1,4 @@
 /* Lists of near duplicates made from several extents: their memory, their files, and the fate of each document. */
-#include "base/mem.h"
 #include "pipeline/build/extents.h"
 #include "pipeline/build/repeats.h"
 #include "tests/pipeline/directory.h"

@@ -3,8 +3,6 @@
 #pragma once
 
 #include "base/file.h"
-#include "base/mem.h"
-#include "base/str.h"
 #include "pipeline/input/input_kind.h"
 #include "tests/pipeline/dump/libbz2.h"
 

@@ -3,7 +3,6 @@
 #include "tests/pipeline/dump/dump_files.h"
 
 #include "base/bz/block.h"
-#include "base/mem.h"
 
 static struct block_space *space;
 static struct bzip2_memory libbz2;

@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "tests/unit.h"
 
 #define X     "xxwiki-2026-11-01-"

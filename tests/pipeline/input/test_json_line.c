@@ -1,7 +1,6 @@
 /* json_line.h: which lines are taken, compared with jansson and as Python does, and the values of members. */
 #include "pipeline/input/json_line.h"
 
-#include "base/mem.h"
 #include "pipeline/parts/page_parts.h"
 #include "tests/needs_faults.h"
 #include "tests/unit.h"

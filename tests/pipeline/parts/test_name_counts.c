@@ -1,6 +1,5 @@
 /* The names with the most bytes: exact while all names fit, within the stated bound otherwise, and the same after a
  * journal. */
-#include "base/mem.h"
 #include "base/random.h"
 #include "pipeline/parts/name_counts.h"
 #include "tests/unit.h"

@@ -1,7 +1,5 @@
 /* spill.c and seal.c: every entry comes out once, in the order of its key, in shards of equal count. */
 // labels: threads
-#include "base/file.h"
-#include "base/mem.h"
 #include "base/random.h"
 #include "pipeline/store/journal.h"
 #include "pipeline/store/seal.h"

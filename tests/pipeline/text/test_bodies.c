@@ -1,5 +1,4 @@
 /* A template's own page → what its calls show in a page (bodies.cases). */
-#include "base/mem.h"
 #include "pipeline/text/templates/dictionary.h"
 #include "pipeline/text/templates/templates.h"
 #include "pipeline/text/wikitext.h"

@@ -1,6 +1,5 @@
 /* Templates that ask for more than a page may have: each page is read within the bounds of expand.h, counted in steps
  * and bytes, on a thread's stack. And what is kept from one page to the next, and what of too many templates. */
-#include "base/mem.h"
 #include "base/thread.h"
 #include "pipeline/text/templates/dictionary.h"
 #include "pipeline/text/templates/expand.h"

@@ -1,6 +1,5 @@
 /* Bounds of the readers of wikitext and of templates' pages, met exactly: what a page repeats n times is read one way
  * up to a bound and another way from there on, and changes at no other n. */
-#include "base/mem.h"
 #include "pipeline/text/templates/dictionary.h"
 #include "pipeline/text/wikitext.h"
 #include "tests/unit.h"

@@ -2,7 +2,6 @@
 #include "pipeline/text/markup/signs.h"
 
 #include "base/cpu.h"
-#include "base/mem.h"
 #include "base/random.h"
 #include "tests/unit.h"
 

@@ -1,7 +1,6 @@
 /* Wikitext → text: the visible text (wikitext.cases), the kind of page, one fate for every byte, nothing left from the
  * page before, and the same cost for hostile pages as for others. */
 #include "base/arena.h"
-#include "base/mem.h"
 #include "base/random.h"
 #include "pipeline/text/trace.h"
 #include "pipeline/text/variants.h"

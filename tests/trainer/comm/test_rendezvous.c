@@ -11,7 +11,6 @@
 #include <time.h>
 
 #include "base/file.h"
-#include "base/mem.h"
 #include "base/progress.h"
 #include "tests/unit.h"
 #include "trainer/comm/failure_detector.h"

@@ -2,7 +2,6 @@
 #include "tests/shards/tiny.h"
 
 #include "base/target.h"
-#include "shards/manifest.h"
 #include "trainer/model/config.h"
 #include "trainer/run/engine.h"
 #include "trainer/keep/events.h"

@@ -1,6 +1,5 @@
 /* What every row of head_kinds must have, and that a model with the head survives its config.json. */
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "tests/unit.h"
 #include "trainer/model/config.h"

@@ -2,7 +2,6 @@
  * in the batch must not change results. Comparison with PyTorch is in test_golden.c. */
 #include "tests/trainer/made.h"
 #include "tests/unit.h"
-#include "trainer/model/head.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/parallel/word_rows.h"
 

@@ -1,5 +1,4 @@
 /* The table of parameters: names, shapes, offsets, initial values. */
-#include "base/mem.h"
 #include "tests/unit.h"
 #include "trainer/model/params.h"
 

@@ -5,7 +5,6 @@
  *                                              process its gradients; on stdout, for each step and process, bits and
  *                                              alphas sent; bits and sigmas of all; then p and m */
 #include "base/file.h"
-#include "base/mem.h"
 #include "tests/unit.h"
 #include "trainer/cpu/cpu_backend.h"
 #include "trainer/keep/errors.h"

@@ -1,5 +1,4 @@
 /* Shares of a batch, buckets of gradients, rows of words: all processes must divide them in the same way. */
-#include "base/mem.h"
 #include "tests/unit.h"
 #include "trainer/parallel/division.h"
 #include "trainer/comm/comm.h"

@@ -3,7 +3,6 @@
 
 #include <jansson.h>
 
-#include "base/mem.h"
 #include "trainer/run/health.h"
 #include "trainer/keep/metrics.h"
 

@@ -1,5 +1,4 @@
 /* Which heads of other models are taken for a task, by the names in their config.json, and what becomes of the rows. */
-#include "base/mem.h"
 #include "tests/unit.h"
 #include "trainer/keep/head_choice.h"
 #include "trainer/tune/labels.h"

@@ -1,5 +1,4 @@
 /* What every row of tune_kinds must have, and that the options and the recorded names of its tasks agree with it. */
-#include "base/mem.h"
 #include "base/str.h"
 #include "tests/unit.h"
 #include "trainer/model/head.h"
