@@ -5,7 +5,7 @@
 source "$(dirname "$0")/train.bash" "$1"
 
 cd "$scratch"
-"$dsdata" build -q --text text.txt --vocab vocab.txt --seq 64 --pairs none --pack --short-seq-prob 0 --valid 0.2 \
+"$dsdata" build -q --text text.txt --vocab vocab.txt --seq 32,64 --pairs none --pack --short-seq-prob 0 --valid 0.2 \
     --out packed
 plan=("$dstrain" plan --shards packed --threads 1)
 
@@ -24,6 +24,7 @@ assert [model["model"] for model in best] == ["modern-micro", "modern-tiny", "mo
 assert best.index(chosen) >= len(best) - 2 and all(a["mlm_loss"] > b["mlm_loss"] for a, b in zip(best, best[1:-1]))
 assert all(a["weights"] < b["weights"] for a, b in zip(best, best[1:]))
 assert chosen["steps"] == facts["steps"] and chosen["batch"] == facts["batch"] == facts["run"]["batch"]
+assert facts["run"]["seq"] == 64
 for model in best:
     assert 0 < model["seconds"] and (model["seconds"] <= 2 or model is not chosen) and model["flop"] > 0, model
     assert 0 < model["mlm_loss_low"] < model["mlm_loss"] < model["mlm_loss_high"]
