@@ -17,6 +17,17 @@ void *mem_aligned_new(size_t bytes);   /* not cleared, so the first thread to wr
 char *mem_copy_text(const char *text); /* strdup */
 void mem_free(void *memory);           /* for all of the above; NULL is fine */
 
+/* An array that grows while items are added: room for `need` of them. *room, at first 0, is how many there is memory
+ * for; it at least doubles. */
+static inline void *mem_room(void *array, size_t need, size_t *room, size_t bytes)
+{
+    if (need <= *room)
+        return array;
+    *room = need > 2 * *room ? need : 2 * *room;
+    *room = *room > 64 ? *room : 64;
+    return mem_grow(array, *room, bytes);
+}
+
 /* Ends the program with exit code 7, as every call here does when `count` times `bytes` cannot be allocated. */
 _Noreturn void mem_exhausted(size_t count, size_t bytes);
 

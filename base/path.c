@@ -232,10 +232,7 @@ int path_list(struct path_list *list, const char *directory, struct error *err)
     while (errno = 0, (entry = readdir(dir))) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
-        if (list->count == capacity) {
-            capacity = capacity ? capacity * 2 : 16;
-            list->names = mem_grow(list->names, capacity, sizeof(*list->names));
-        }
+        list->names = mem_room(list->names, list->count + 1, &capacity, sizeof(*list->names));
         list->names[list->count++] = mem_copy_text(entry->d_name);
     }
     const int number = errno;

@@ -125,10 +125,8 @@ static struct open_node close_top(struct builder *builder, uint32_t example, boo
     const struct open_node node = builder->open[--builder->open_count];
     if (node.count < builder->count_min && node.letters)
         return node;
-    if (candidates->count == candidates->capacity) {
-        candidates->capacity = candidates->capacity ? 2 * candidates->capacity : 4096;
-        candidates->nodes = mem_grow(candidates->nodes, candidates->capacity, sizeof *candidates->nodes);
-    }
+    candidates->nodes =
+        mem_room(candidates->nodes, candidates->count + 1, &candidates->capacity, sizeof *candidates->nodes);
     const uint32_t number = (uint32_t)candidates->count++;
     candidates->nodes[number] =
         (struct candidate){.parent = number, .example = example, .letters = (uint8_t)node.letters, .inside = inside};
@@ -136,10 +134,8 @@ static struct open_node close_top(struct builder *builder, uint32_t example, boo
         candidates->node_of[builder->suffixes[--builder->suffix_count]] = number;
     while (builder->child_count > node.children)
         candidates->nodes[builder->children[--builder->child_count]].parent = number;
-    if (builder->child_count == builder->child_capacity) {
-        builder->child_capacity = builder->child_capacity ? 2 * builder->child_capacity : 1024;
-        builder->children = mem_grow(builder->children, builder->child_capacity, sizeof *builder->children);
-    }
+    builder->children =
+        mem_room(builder->children, builder->child_count + 1, &builder->child_capacity, sizeof *builder->children);
     builder->children[builder->child_count++] = number;
     return node;
 }

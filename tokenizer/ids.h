@@ -13,10 +13,7 @@ struct ids {
 
 static inline void ids_reserve(struct ids *ids, size_t more)
 {
-    if (ids->capacity - ids->count >= more)
-        return;
-    ids->capacity = 2 * ids->capacity + more;
-    ids->data = (uint32_t *)mem_grow(ids->data, ids->capacity, sizeof *ids->data);
+    ids->data = (uint32_t *)mem_room(ids->data, ids->count + more, &ids->capacity, sizeof *ids->data);
 }
 
 static inline void ids_add(struct ids *ids, uint32_t id)

@@ -21,10 +21,7 @@ static void (*const algorithms[])(const struct lexicon *lexicon, size_t wanted, 
 
 void learned_add(struct learned *learned, struct learned_piece piece)
 {
-    if (learned->count == learned->capacity) {
-        learned->capacity = learned->capacity ? 2 * learned->capacity : 4096;
-        learned->pieces = mem_grow(learned->pieces, learned->capacity, sizeof *learned->pieces);
-    }
+    learned->pieces = mem_room(learned->pieces, learned->count + 1, &learned->capacity, sizeof *learned->pieces);
     learned->pieces[learned->count++] = piece;
 }
 
@@ -47,10 +44,7 @@ struct pieces {
 
 static void end_piece(struct pieces *pieces)
 {
-    if (pieces->count == pieces->capacity) {
-        pieces->capacity = pieces->capacity ? 2 * pieces->capacity : 1024;
-        pieces->end = mem_grow(pieces->end, pieces->capacity, sizeof *pieces->end);
-    }
+    pieces->end = mem_room(pieces->end, pieces->count + 1, &pieces->capacity, sizeof *pieces->end);
     pieces->end[pieces->count++] = pieces->text.size;
 }
 

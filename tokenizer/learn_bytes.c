@@ -97,10 +97,7 @@ void learn_bytes(const struct word_counts *counts, const struct learn_options *o
     lexicon_init_bytes(&lexicon, counts, bytes_max / BYTES_PER_LETTER);
     merger_init(&merger, &lexicon, options->vocab_size - ROLES - lexicon.alphabet_count);
     while (merger_next(&merger, options->min_frequency, &merged)) {
-        if (count == capacity) {
-            capacity = capacity ? 2 * capacity : 4096;
-            merges = mem_grow(merges, capacity, sizeof *merges);
-        }
+        merges = mem_room(merges, count + 1, &capacity, sizeof *merges);
         merges[count++] =
             (struct bpe_merge){merged.left + ROLES - 1, merged.right + ROLES - 1, merged.both + ROLES - 1};
     }

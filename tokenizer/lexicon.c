@@ -172,10 +172,8 @@ static void spell_words(struct lexicon *lexicon, const struct word_counts *count
             lexicon->start = mem_grow(lexicon->start, words_capacity, sizeof *lexicon->start);
             lexicon->count = mem_grow(lexicon->count, words_capacity, sizeof *lexicon->count);
         }
-        if (letters_capacity - lexicon->letter_count < used + 1) {
-            letters_capacity = 2 * letters_capacity + LEARNED_BYTES_MAX + 1;
-            lexicon->letters = mem_grow(lexicon->letters, letters_capacity, sizeof *lexicon->letters);
-        }
+        lexicon->letters =
+            mem_room(lexicon->letters, lexicon->letter_count + used + 1, &letters_capacity, sizeof *lexicon->letters);
         lexicon->start[lexicon->word_count] = (uint32_t)lexicon->letter_count;
         lexicon->count[lexicon->word_count++] = n;
         while (word.size)

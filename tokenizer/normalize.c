@@ -14,10 +14,8 @@
 
 static void reserve(struct normalizer *normalizer, size_t more)
 {
-    if (normalizer->capacity - normalizer->count >= more)
-        return;
-    normalizer->capacity = 2 * normalizer->capacity + more;
-    normalizer->letters = mem_grow(normalizer->letters, normalizer->capacity, sizeof *normalizer->letters);
+    normalizer->letters =
+        mem_room(normalizer->letters, normalizer->count + more, &normalizer->capacity, sizeof *normalizer->letters);
 }
 
 static inline void put(struct normalizer *normalizer, uint32_t code_point, uint8_t combining_class)
@@ -66,10 +64,7 @@ static void order_row(struct normalizer *normalizer, uint32_t *row, size_t count
         }
         return;
     }
-    if (normalizer->sorted_capacity < count) {
-        normalizer->sorted_capacity = count;
-        normalizer->sorted = mem_grow(normalizer->sorted, count, sizeof *normalizer->sorted);
-    }
+    normalizer->sorted = mem_room(normalizer->sorted, count, &normalizer->sorted_capacity, sizeof *normalizer->sorted);
     size_t start[257] = {0};
     for (size_t i = 0; i < count; i++)
         start[(row[i] >> NORMALIZER_CLASS_SHIFT) + 1]++;

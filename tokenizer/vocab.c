@@ -226,10 +226,7 @@ static int split_lines(struct str text, const char *path, enum vocab_rules rules
                            VOCAB_PIECE_BYTES_MAX);
         if (*count == VOCAB_PIECES_MAX)
             return fail_at(err, ERR_UNSAFE, path, (uint64_t)(at - text.data), "more than %u pieces", VOCAB_PIECES_MAX);
-        if (*count == capacity) {
-            capacity = capacity ? 2 * capacity : 1024;
-            *lines = mem_grow(*lines, capacity, sizeof **lines);
-        }
+        *lines = mem_room(*lines, *count + 1, &capacity, sizeof **lines);
         (*lines)[(*count)++] = line;
         at = newline ? newline + 1 : end;
     }

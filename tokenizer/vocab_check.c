@@ -62,10 +62,7 @@ void vocab_inspect(struct str file, struct vocab_defects *defects)
         const struct str text = without_end(str_range(at, stop), defects);
         if (text.size == 0)
             note(&defects->empty, &defects->first_empty, defects->lines);
-        if (count == capacity) {
-            capacity = capacity ? 2 * capacity : 1024;
-            lines = mem_grow(lines, capacity, sizeof *lines);
-        }
+        lines = mem_room(lines, count + 1, &capacity, sizeof *lines);
         if (text.size)
             lines[count++] = (struct line){text, defects->lines};
         at = newline ? newline + 1 : end;

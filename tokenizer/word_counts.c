@@ -159,10 +159,7 @@ static void append(struct word_counts *counts, struct str word, uint64_t n, uint
         make_room(counts);
     if (2 * (counts->count + 1) > (size_t)1 << counts->slot_bits)
         grow_slots(counts);
-    if (counts->count == counts->capacity) {
-        counts->capacity = counts->capacity ? 2 * counts->capacity : 512;
-        counts->entries = mem_grow(counts->entries, counts->capacity, sizeof *counts->entries);
-    }
+    counts->entries = mem_room(counts->entries, counts->count + 1, &counts->capacity, sizeof *counts->entries);
     assert(counts->text.size <= UINT32_MAX);
     place(counts, slot_value(hash, counts->count));
     counts->entries[counts->count++] = (struct counted){n, (uint32_t)counts->text.size, (uint32_t)word.size};

@@ -171,10 +171,7 @@ static struct node *build_trie(struct entry *entries, size_t count)
             continue;
         const uint32_t base = place(&building, labels, children);
         building.nodes[range.node].base = base;
-        if (capacity - waiting < children) {
-            capacity = 2 * capacity;
-            stack = mem_grow(stack, capacity, sizeof *stack);
-        }
+        stack = mem_room(stack, waiting + children, &capacity, sizeof *stack);
         for (unsigned i = 0; i < children; i++) {
             assert(building.nodes[base ^ labels[i]].label == NO_LABEL); /* no two nodes have one child */
             building.nodes[base ^ labels[i]].label = labels[i];

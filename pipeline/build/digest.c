@@ -95,10 +95,7 @@ void digested_release(struct digested *digested)
 static void cut_sentences(struct digest *digest, struct str text)
 {
     const struct sentences *sentences = &digest->sentences;
-    if (sentences->count > digest->ends_room) {
-        digest->ends_room = 2 * sentences->count;
-        digest->ends = mem_grow(digest->ends, digest->ends_room, sizeof *digest->ends);
-    }
+    digest->ends = mem_room(digest->ends, sentences->count, &digest->ends_room, sizeof *digest->ends);
     if (text.size > 0 && text.data[text.size - 1] == '\n')
         text.size--;
     digest->ids.count = 0;

@@ -38,10 +38,8 @@ struct rehearsal {
 
 static void add_place(struct rehearsal *rehearsal, struct place place)
 {
-    if (rehearsal->count == rehearsal->capacity) {
-        rehearsal->capacity = rehearsal->capacity ? 2 * rehearsal->capacity : 64;
-        rehearsal->places = mem_grow(rehearsal->places, rehearsal->capacity, sizeof *rehearsal->places);
-    }
+    rehearsal->places =
+        mem_room(rehearsal->places, rehearsal->count + 1, &rehearsal->capacity, sizeof *rehearsal->places);
     rehearsal->places[rehearsal->count++] = place;
 }
 

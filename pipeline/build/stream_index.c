@@ -98,10 +98,7 @@ static void end_stream(struct index_reader *reader, uint64_t end)
         reader->wrong = "is of another dump";
     if (!reader->has_template)
         return;
-    if (index->count == index->capacity) {
-        index->capacity = index->capacity ? 2 * index->capacity : 256;
-        index->streams = mem_grow(index->streams, index->capacity, sizeof index->streams[0]);
-    }
+    index->streams = mem_room(index->streams, index->count + 1, &index->capacity, sizeof index->streams[0]);
     index->streams[index->count] = reader->stream;
     index->streams[index->count++].to = end;
 }

@@ -131,10 +131,7 @@ static void read_template(struct reader *reader, const struct language *language
     if (name.size == 0 || page.ns != NAMESPACE_TEMPLATE)
         return;
     const enum body_kind kind = body_read(&reader->body, language, page.text, page.is_redirect, &reader->text);
-    if (job->count == job->capacity) {
-        job->capacity = job->capacity ? job->capacity * 2 : 64;
-        job->found = mem_grow(job->found, job->capacity, sizeof job->found[0]);
-    }
+    job->found = mem_room(job->found, job->count + 1, &job->capacity, sizeof job->found[0]);
     job->found[job->count++] = (struct found){kind, name.size, reader->text.size};
     buf_add_str(&job->text, name);
     buf_add_str(&job->text, buf_str(&reader->text));

@@ -80,10 +80,7 @@ struct bzip2_memory bzip2_take(void)
 void bzip2_give(struct bzip2_memory *memory)
 {
     pthread_mutex_lock(&idle.mutex);
-    if (idle.count == idle.capacity) {
-        idle.capacity = 2 * idle.capacity + 4;
-        idle.memories = mem_grow(idle.memories, idle.capacity, sizeof *idle.memories);
-    }
+    idle.memories = mem_room(idle.memories, idle.count + 1, &idle.capacity, sizeof *idle.memories);
     idle.memories[idle.count++] = *memory;
     pthread_mutex_unlock(&idle.mutex);
     *memory = (struct bzip2_memory){0};

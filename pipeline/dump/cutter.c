@@ -128,10 +128,8 @@ void record_end(struct cutter *cutter, size_t less)
     assert(cutter->open);
     if (!cutter->skip) {
         assert(cutter->record_from + less <= group->text.size);
-        if (group->record_count == group->record_capacity) {
-            group->record_capacity = group->record_capacity ? 2 * group->record_capacity : 64;
-            group->records = mem_grow(group->records, group->record_capacity, sizeof(*group->records));
-        }
+        group->records =
+            mem_room(group->records, group->record_count + 1, &group->record_capacity, sizeof(*group->records));
         group->text.size -= less;
         group->records[group->record_count++] =
             (struct record){cutter->record_from, group->text.size - cutter->record_from, cutter->record_at};

@@ -117,10 +117,7 @@ static void block_add(struct dump_piece *piece, const struct bzip2_block *block)
 {
     assert(block->start < block->end && block->text_from + block->text_size == piece->text.size);
     assert(piece->block_count == 0 || piece->blocks[piece->block_count - 1].end <= block->start);
-    if (piece->block_count == piece->block_capacity) {
-        piece->block_capacity = piece->block_capacity ? 2 * piece->block_capacity : 16;
-        piece->blocks = mem_grow(piece->blocks, piece->block_capacity, sizeof(*piece->blocks));
-    }
+    piece->blocks = mem_room(piece->blocks, piece->block_count + 1, &piece->block_capacity, sizeof(*piece->blocks));
     piece->blocks[piece->block_count++] = *block;
 }
 

@@ -39,10 +39,7 @@ void workers_give(struct workers *workers, void *worker)
     pthread_mutex_lock(&workers->mutex);
     assert(workers->taken > 0 && !is_idle(workers, worker));
     workers->taken--;
-    if (workers->idle_count == workers->capacity) {
-        workers->capacity = workers->capacity * 2 + 4;
-        workers->idle = mem_grow(workers->idle, workers->capacity, sizeof *workers->idle);
-    }
+    workers->idle = mem_room(workers->idle, workers->idle_count + 1, &workers->capacity, sizeof *workers->idle);
     workers->idle[workers->idle_count++] = worker;
     pthread_mutex_unlock(&workers->mutex);
 }

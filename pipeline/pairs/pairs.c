@@ -195,10 +195,7 @@ void pairs_of_document(const struct documents *documents, uint32_t index, const 
 
 void pairs_add(struct pairs *pairs, const struct sample_pair *pair)
 {
-    if (pairs->count == pairs->capacity) {
-        pairs->capacity = pairs->capacity ? pairs->capacity * 2 : 256;
-        pairs->items = mem_grow(pairs->items, pairs->capacity, sizeof *pairs->items);
-    }
+    pairs->items = mem_room(pairs->items, pairs->count + 1, &pairs->capacity, sizeof *pairs->items);
     pairs->items[pairs->count++] = *pair;
 }
 

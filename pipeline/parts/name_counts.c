@@ -88,10 +88,7 @@ static struct name_count *add_row(struct name_counts *table, struct str name, ui
     assert(name.size <= NAME_COUNTS_BYTES_MAX);
     if (table->count == NAME_COUNTS_MAX)
         forget(table);
-    if (table->count == table->capacity) {
-        table->capacity = table->capacity ? table->capacity * 2 : SLOTS_MIN / 2;
-        table->rows = mem_grow(table->rows, table->capacity, sizeof *table->rows);
-    }
+    table->rows = mem_room(table->rows, table->count + 1, &table->capacity, sizeof *table->rows);
     if (table->slot_count < 2 * (table->count + 1))
         make_slots(table, table->count + 1);
     struct name_count *row = &table->rows[table->count];

@@ -220,10 +220,8 @@ bool leaks_is_alone(struct wikitext *w, struct str text)
 
 static void watch(struct leaks *leaks, size_t out, uint32_t span)
 {
-    if (leaks->watched_count == leaks->watched_capacity) {
-        leaks->watched_capacity = leaks->watched_capacity ? leaks->watched_capacity * 2 : 64;
-        leaks->watched = mem_grow(leaks->watched, leaks->watched_capacity, sizeof leaks->watched[0]);
-    }
+    leaks->watched =
+        mem_room(leaks->watched, leaks->watched_count + 1, &leaks->watched_capacity, sizeof leaks->watched[0]);
     leaks->watched[leaks->watched_count++] = (struct watched){out, span};
 }
 
@@ -277,10 +275,7 @@ void leaks_watch_page(struct wikitext *w)
 void leaks_note(struct wikitext *w, uint32_t span)
 {
     struct leaks *leaks = &w->leaks;
-    if (w->facts->leaks == leaks->capacity) {
-        leaks->capacity = leaks->capacity ? leaks->capacity * 2 : 16;
-        leaks->items = mem_grow(leaks->items, leaks->capacity, sizeof leaks->items[0]);
-    }
+    leaks->items = mem_room(leaks->items, w->facts->leaks + 1, &leaks->capacity, sizeof leaks->items[0]);
     leaks->items[w->facts->leaks++] = (struct leak){.span = span};
 }
 

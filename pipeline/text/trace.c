@@ -8,10 +8,7 @@ static struct trace_step *add_step(struct trace *trace, uint32_t from, uint32_t 
 {
     assert(from <= to);
     assert(trace->count == 0 || trace->steps[trace->count - 1].to == from); /* no byte is missing or stands twice */
-    if (trace->count == trace->capacity) {
-        trace->capacity = trace->capacity ? trace->capacity * 2 : 256;
-        trace->steps = mem_grow(trace->steps, trace->capacity, sizeof trace->steps[0]);
-    }
+    trace->steps = mem_room(trace->steps, trace->count + 1, &trace->capacity, sizeof trace->steps[0]);
     trace->steps[trace->count] = (struct trace_step){.from = from, .to = to, .fate = fate};
     return &trace->steps[trace->count++];
 }

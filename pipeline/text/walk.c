@@ -209,10 +209,7 @@ static bool has_own_quotes(enum walk_frame_kind kind)
 void walk_push(struct wikitext *w, enum walk_frame_kind kind, uint32_t inner_end, uint32_t end, enum fate fate)
 {
     assert(w->at <= inner_end && inner_end <= end && end <= w->size);
-    if (w->depth == w->depth_capacity) {
-        w->depth_capacity = w->depth_capacity ? w->depth_capacity * 2 : 64;
-        w->frames = mem_grow(w->frames, w->depth_capacity, sizeof w->frames[0]);
-    }
+    w->frames = mem_room(w->frames, w->depth + 1, &w->depth_capacity, sizeof w->frames[0]);
     w->frames[w->depth++] = (struct walk_frame){.kind = kind,
                                                 .inner_end = inner_end,
                                                 .end = end,

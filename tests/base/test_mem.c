@@ -32,6 +32,21 @@ TEST(memory_is_as_promised)
     mem_free(NULL);
 }
 
+TEST(an_array_grows_as_items_are_added)
+{
+    SCOPED(mem_free_at) unsigned *items = NULL;
+    size_t room = 0;
+    for (unsigned i = 0; i < 1000; i++) {
+        items = mem_room(items, i + 1, &room, sizeof *items);
+        assert_in_range(room, i + 1, i < 64 ? 64 : 2 * i);
+        items[i] = i;
+    }
+    for (unsigned i = 0; i < 1000; i++)
+        assert_int_equal(items[i], i);
+    items = mem_room(items, 5000, &room, sizeof *items);
+    assert_int_equal(room, 5000);
+}
+
 static void overflow_of_a_product(void *call)
 {
     const size_t half = SIZE_MAX / 2 + 2;

@@ -49,10 +49,7 @@ static void read_input(struct bench *bench)
         const char *close = memmem(at, (size_t)(end - at), "</page>", 7);
         if (!close)
             break;
-        if (bench->count == capacity) {
-            capacity = capacity ? 2 * capacity : 1024;
-            bench->fragments = mem_grow(bench->fragments, capacity, sizeof *bench->fragments);
-        }
+        bench->fragments = mem_room(bench->fragments, bench->count + 1, &capacity, sizeof *bench->fragments);
         bench->fragments[bench->count++] = str_range(at, close + 7);
         at = close + 7;
     }

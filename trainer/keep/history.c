@@ -45,10 +45,7 @@ static size_t place_of(struct history *history, const char *key)
 
 static struct history_line *add_line(struct history *history)
 {
-    if (history->count == history->capacity) {
-        history->capacity = history->capacity ? 2 * history->capacity : 256;
-        history->lines = mem_grow(history->lines, history->capacity, sizeof *history->lines);
-    }
+    history->lines = mem_room(history->lines, history->count + 1, &history->capacity, sizeof *history->lines);
     struct history_line *line = &history->lines[history->count++];
     *line = (struct history_line){0};
     for (size_t i = 0; i < HISTORY_KEYS; i++)

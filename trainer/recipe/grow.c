@@ -62,10 +62,7 @@ static void cut_all(const struct text *text, struct str pieces, struct growth *g
     size_t room = 0;
     uint32_t unknown = 0;
     while (input_line(&pieces, &line)) {
-        if (growth->count == room) {
-            room = 2 * room + 1024;
-            growth->ends = mem_grow(growth->ends, room, sizeof *growth->ends);
-        }
+        growth->ends = mem_room(growth->ends, growth->count + 1, &room, sizeof *growth->ends);
         unknown += !cut(&cutter, line);
         growth->ends[growth->count++] = cutter.parts.count;
     }

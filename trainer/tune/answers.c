@@ -96,10 +96,7 @@ struct candidates {
 
 static void add_candidate(struct candidates *list, struct candidate candidate)
 {
-    if (list->count == list->room) {
-        list->room = 2 * list->room + 512;
-        list->items = mem_grow(list->items, list->room, sizeof *list->items);
-    }
+    list->items = mem_room(list->items, list->count + 1, &list->room, sizeof *list->items);
     candidate.order = list->count;
     list->items[list->count++] = candidate;
 }

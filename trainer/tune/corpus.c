@@ -8,10 +8,7 @@
 
 static void add_word(struct corpus *c, struct str tag)
 {
-    if (c->words == c->word_room) {
-        c->word_room = 2 * c->word_room + 1024;
-        c->tag_at = mem_grow(c->tag_at, c->word_room, sizeof *c->tag_at);
-    }
+    c->tag_at = mem_room(c->tag_at, c->words + 1, &c->word_room, sizeof *c->tag_at);
     c->tag_at[c->words++] = c->tags.size;
     buf_add_str(&c->tags, tag);
     buf_add_byte(&c->tags, '\0');
@@ -19,10 +16,7 @@ static void add_word(struct corpus *c, struct str tag)
 
 static void end_sentence(struct corpus *c)
 {
-    if (c->sentences == c->sentence_room) {
-        c->sentence_room = 2 * c->sentence_room + 256;
-        c->ends = mem_grow(c->ends, c->sentence_room, sizeof *c->ends);
-    }
+    c->ends = mem_room(c->ends, c->sentences + 1, &c->sentence_room, sizeof *c->ends);
     c->ends[c->sentences++] = c->words;
 }
 
@@ -71,10 +65,7 @@ static void add_window(struct corpus *c, const struct text *text, size_t start, 
 
 static void mark(struct corpus *c, size_t word, uint32_t token)
 {
-    if (c->samples.mark_count == c->word_of_room) {
-        c->word_of_room = 2 * c->word_of_room + 1024;
-        c->word_of = mem_grow(c->word_of, c->word_of_room, sizeof *c->word_of);
-    }
+    c->word_of = mem_room(c->word_of, c->samples.mark_count + 1, &c->word_of_room, sizeof *c->word_of);
     c->word_of[c->samples.mark_count] = (uint32_t)word;
     samples_mark(&c->samples, token, 0);
 }

@@ -41,10 +41,7 @@ static int take_label(const struct reading_rows *r, struct labelled *rows, uint3
     }
     if (label.size >= LABEL_NAME_SIZE && !several)
         return bad(r, label, "longer than 63 bytes: is it the column of the labels? --label names it", err);
-    if (row == rows->name_room) {
-        rows->name_room = 2 * row + 1024;
-        rows->name_at = mem_grow(rows->name_at, rows->name_room, sizeof *rows->name_at);
-    }
+    rows->name_at = mem_room(rows->name_at, row + 1, &rows->name_room, sizeof *rows->name_at);
     rows->name_at[row] = rows->names.size;
     buf_add_str(&rows->names, label);
     buf_add_byte(&rows->names, '\0');
@@ -72,10 +69,7 @@ static int take_row(struct reading_rows *r, struct labelled *rows, struct labell
     if (held && text % HELD_OUT == 0)
         rows = held;
     TRY(take_label(r, rows, &label, err));
-    if (rows->samples.count == rows->text_room) {
-        rows->text_room = 2 * rows->text_room + 1024;
-        rows->texts = mem_grow(rows->texts, rows->text_room, sizeof *rows->texts);
-    }
+    rows->texts = mem_room(rows->texts, rows->samples.count + 1, &rows->text_room, sizeof *rows->texts);
     rows->texts[rows->samples.count] = text;
     rows->empty += str_is_blank(a);
     class_cut(&r->cutter, a, b, label, &rows->samples);

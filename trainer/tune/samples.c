@@ -50,14 +50,8 @@ uint32_t features_pair(struct ids *a, struct ids *b, const struct vocab *vocab, 
 void samples_add(struct samples *s, const uint32_t *ids, struct task_sample sample)
 {
     assert(sample.length > 0 && sample.a_length <= sample.length && sample.token < sample.length);
-    if (s->id_count + sample.length > s->id_room) {
-        s->id_room = 2 * s->id_room + sample.length;
-        s->ids = mem_grow(s->ids, s->id_room, sizeof *s->ids);
-    }
-    if (s->count == s->room) {
-        s->room = 2 * s->room + 1024;
-        s->items = mem_grow(s->items, s->room, sizeof *s->items);
-    }
+    s->ids = mem_room(s->ids, s->id_count + sample.length, &s->id_room, sizeof *s->ids);
+    s->items = mem_room(s->items, s->count + 1, &s->room, sizeof *s->items);
     memcpy(s->ids + s->id_count, ids, sample.length * sizeof *ids);
     sample.at = s->id_count;
     sample.mark_at = s->mark_count;
@@ -70,10 +64,7 @@ void samples_mark(struct samples *s, uint32_t token, uint32_t label)
 {
     struct task_sample *last = &s->items[s->count - 1];
     assert(token < last->length);
-    if (s->mark_count == s->mark_room) {
-        s->mark_room = 2 * s->mark_room + 1024;
-        s->marks = mem_grow(s->marks, s->mark_room, sizeof *s->marks);
-    }
+    s->marks = mem_room(s->marks, s->mark_count + 1, &s->mark_room, sizeof *s->marks);
     s->marks[s->mark_count++] = (struct sample_mark){token, label};
     last->marks++;
     s->marks_most = last->marks > s->marks_most ? last->marks : s->marks_most;

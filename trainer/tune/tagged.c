@@ -76,19 +76,13 @@ static bool is_conllu(struct str line, bool word)
 
 static void add_word(struct tagged *t, struct str word, struct str tag)
 {
-    if (t->word_count == t->word_room) {
-        t->word_room = 2 * t->word_room + 64;
-        t->words = mem_grow(t->words, t->word_room, sizeof *t->words);
-    }
+    t->words = mem_room(t->words, t->word_count + 1, &t->word_room, sizeof *t->words);
     t->words[t->word_count++] = (struct tagged_word){word, tag};
 }
 
 static void add_line(struct tagged *t, size_t from, size_t size)
 {
-    if (t->line_count == t->line_room) {
-        t->line_room = 2 * t->line_room + 64;
-        t->lines = mem_grow(t->lines, t->line_room, sizeof *t->lines);
-    }
+    t->lines = mem_room(t->lines, t->line_count + 1, &t->line_room, sizeof *t->lines);
     t->lines[t->line_count++].text = (struct str){(const char *)from, size}; /* an offset until the sentence is whole */
 }
 

@@ -13,10 +13,7 @@ static void field_begin(void *context)
 {
     struct table *t = context;
     t->field_line = t->next_line;
-    if (t->field_count == t->field_room) {
-        t->field_room = 2 * t->field_room + 16;
-        t->ends = mem_grow(t->ends, t->field_room, sizeof *t->ends);
-    }
+    t->ends = mem_room(t->ends, t->field_count + 1, &t->field_room, sizeof *t->ends);
     t->ends[t->field_count++].from = t->cells.size;
 }
 

@@ -68,10 +68,7 @@ static int add_line(struct fill *f, struct str text, struct error *err)
 {
     const size_t positions = (size_t)f->reading.recipe.config.positions;
     const int shown = (int)(text.size < SHOWN_BYTES ? text.size : SHOWN_BYTES);
-    if (f->line_count == f->line_room) {
-        f->line_room = 2 * f->line_room + 16;
-        f->lines = mem_grow(f->lines, f->line_room, sizeof *f->lines);
-    }
+    f->lines = mem_room(f->lines, f->line_count + 1, &f->line_room, sizeof *f->lines);
     struct line *line = &f->lines[f->line_count++];
     *line = (struct line){.text = text};
     cut(f, line);

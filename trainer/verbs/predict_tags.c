@@ -32,10 +32,7 @@ static void keep_lines(struct tag_window *w)
     size_t word = w->corpus.words - w->sentence.word_count;
     for (size_t i = 0; i < w->sentence.line_count; i++) {
         const struct tagged_line *line = &w->sentence.lines[i];
-        if (w->line_count == w->line_room) {
-            w->line_room = 2 * w->line_room + 1024;
-            w->lines = mem_grow(w->lines, w->line_room, sizeof *w->lines);
-        }
+        w->lines = mem_room(w->lines, w->line_count + 1, &w->line_room, sizeof *w->lines);
         w->lines[w->line_count++] =
             (struct kept_line){w->texts.size, line->text.size, line->word || w->sentence.json ? word : SIZE_MAX};
         buf_add_str(&w->texts, line->text);
@@ -87,10 +84,7 @@ static void keep_tags(const struct predicting *p, struct tag_window *w)
             w->truth[w->scored] = isnan(truth) ? 0 : (uint32_t)truth;
             w->found[w->scored++] = (uint32_t)p->names.rank[w->classes[c->word_of[at]]];
         }
-        if (w->sentences == w->end_room) {
-            w->end_room = 2 * w->end_room + SENTENCES;
-            w->ends = mem_grow(w->ends, w->end_room, sizeof *w->ends);
-        }
+        w->ends = mem_room(w->ends, w->sentences + 1, &w->end_room, sizeof *w->ends);
         w->ends[w->sentences++] = w->scored;
     }
 }

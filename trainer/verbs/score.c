@@ -60,10 +60,7 @@ static size_t group_named(struct groups *groups, const char *name)
             return i;
     if (groups->count == GROUPS_MAX)
         return SIZE_MAX;
-    if (groups->count == groups->room) {
-        groups->room = 2 * groups->room + 16;
-        groups->items = mem_grow(groups->items, groups->room, sizeof *groups->items);
-    }
+    groups->items = mem_room(groups->items, groups->count + 1, &groups->room, sizeof *groups->items);
     groups->items[groups->count] = (struct group){.name = mem_copy_text(name)};
     return groups->count++;
 }

@@ -35,10 +35,7 @@ static signs_loop *loop_of_machine(void)
 void signs_find(struct signs *signs, const struct sign_set *set, struct str text)
 {
     const size_t words = text.size / 64;
-    if (signs->capacity < words + 1) {
-        signs->capacity = words + 1 > 2 * signs->capacity ? words + 1 : 2 * signs->capacity;
-        signs->bits = mem_grow(signs->bits, signs->capacity, sizeof *signs->bits);
-    }
+    signs->bits = mem_room(signs->bits, words + 1, &signs->capacity, sizeof *signs->bits);
     char rest[64] = {0};
     signs_loop *const loop = loop_of_machine();
     loop(set, text.data, words, signs->bits);

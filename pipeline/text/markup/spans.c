@@ -47,10 +47,7 @@ struct finder {
 static uint32_t add_span(struct finder *finder, struct span span)
 {
     struct spans *spans = finder->spans;
-    if (spans->count == spans->capacity) {
-        spans->capacity = spans->capacity ? spans->capacity * 2 : 256;
-        spans->items = mem_grow(spans->items, spans->capacity, sizeof spans->items[0]);
-    }
+    spans->items = mem_room(spans->items, spans->count + 1, &spans->capacity, sizeof spans->items[0]);
     spans->items[spans->count] = span;
     return (uint32_t)spans->count++;
 }
@@ -113,10 +110,8 @@ static void find_headings(struct finder *finder)
         const uint32_t line = (uint32_t)(at - finder->text) + 1;
         if (line == finder->size || finder->text[line] != '=' || !is_heading(finder, line))
             continue;
-        if (spans->heading_count == spans->heading_capacity) {
-            spans->heading_capacity = spans->heading_capacity ? spans->heading_capacity * 2 : 64;
-            spans->headings = mem_grow(spans->headings, spans->heading_capacity, sizeof spans->headings[0]);
-        }
+        spans->headings =
+            mem_room(spans->headings, spans->heading_count + 1, &spans->heading_capacity, sizeof spans->headings[0]);
         spans->headings[spans->heading_count++] = line - 1;
     }
     finder->has_headings = true;
@@ -152,10 +147,7 @@ static struct opening *push(struct finder *finder, enum opening_kind kind, uint3
     struct spans *spans = finder->spans;
     if (spans->depth == SPAN_DEPTH_MAX || spans->count + slots > SPAN_COUNT_MAX)
         return NULL;
-    if (spans->depth == spans->depth_capacity) {
-        spans->depth_capacity = spans->depth_capacity ? spans->depth_capacity * 2 : 64;
-        spans->stack = mem_grow(spans->stack, spans->depth_capacity, sizeof spans->stack[0]);
-    }
+    spans->stack = mem_room(spans->stack, spans->depth + 1, &spans->depth_capacity, sizeof spans->stack[0]);
     const uint32_t slot = (uint32_t)spans->count;
     for (uint32_t i = 0; i < slots; i++)
         add_span(finder, (struct span){.kind = SPAN_NONE});

@@ -563,10 +563,8 @@ void sentences_split(const struct language *language, struct str paragraphs, str
 
 void sentences_add(struct sentences *sentences, struct str sentence)
 {
-    if (sentences->count == sentences->capacity) {
-        sentences->capacity = sentences->capacity ? sentences->capacity * 2 : 64;
-        sentences->items = mem_grow(sentences->items, sentences->capacity, sizeof sentences->items[0]);
-    }
+    sentences->items =
+        mem_room(sentences->items, sentences->count + 1, &sentences->capacity, sizeof sentences->items[0]);
     sentences->items[sentences->count++] = sentence;
 }
 

@@ -150,10 +150,7 @@ bool call_english(const struct call *call)
 
 void renders_push(struct renders *renders, struct part part)
 {
-    if (renders->count == renders->capacity) {
-        renders->capacity = renders->capacity ? renders->capacity * 2 : 64;
-        renders->parts = mem_grow(renders->parts, renders->capacity, sizeof renders->parts[0]);
-    }
+    renders->parts = mem_room(renders->parts, renders->count + 1, &renders->capacity, sizeof renders->parts[0]);
     renders->parts[renders->count++] = part;
 }
 

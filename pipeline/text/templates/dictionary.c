@@ -193,10 +193,7 @@ void dictionary_add(struct dictionary *d, struct str name, enum body_kind kind, 
     const size_t kept = kept_bytes(kind, text), printed = printed_bytes(text);
     const unsigned rank = rank_of(printed * (kind == BODY_CALL ? CALL_WEIGHT : 1));
     const size_t base = sizeof(struct entry) + name.size + kept + LINE_BYTES;
-    if (d->count == d->capacity) {
-        d->capacity = d->capacity ? d->capacity * 2 : 256;
-        d->entries = mem_grow(d->entries, d->capacity, sizeof d->entries[0]);
-    }
+    d->entries = mem_room(d->entries, d->count + 1, &d->capacity, sizeof d->entries[0]);
     char *data = mem_alloc(name.size + text.size + 1);
     memcpy(data, name.data, name.size);
     if (text.size > 0)

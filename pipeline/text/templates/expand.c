@@ -42,10 +42,7 @@ static void copy_page(struct expander *e, uint32_t from, uint32_t to)
         last->size += to - from;
         return;
     }
-    if (e->copy_count == e->copy_capacity) {
-        e->copy_capacity = e->copy_capacity ? e->copy_capacity * 2 : 64;
-        e->copies = mem_grow(e->copies, e->copy_capacity, sizeof e->copies[0]);
-    }
+    e->copies = mem_room(e->copies, e->copy_count + 1, &e->copy_capacity, sizeof e->copies[0]);
     e->copies[e->copy_count++] = (struct expand_copy){(uint32_t)e->out.size, from, to - from};
 }
 

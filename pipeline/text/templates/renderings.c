@@ -212,10 +212,7 @@ static int add_row(struct templates *templates, struct str line, size_t number, 
     const char *mistake = read_rendering(templates, str_range(equals + 1, line.data + line.size), &row);
     if (mistake)
         return fail(err, ERR_USAGE, "%s, line %zu: %s", path, number, mistake);
-    if (templates->count == templates->capacity) {
-        templates->capacity = templates->capacity ? templates->capacity * 2 : 64;
-        templates->rows = mem_grow(templates->rows, templates->capacity, sizeof templates->rows[0]);
-    }
+    templates->rows = mem_room(templates->rows, templates->count + 1, &templates->capacity, sizeof templates->rows[0]);
     templates->rows[templates->count++] = row;
     return 0;
 }

@@ -307,10 +307,7 @@ static void compare_pass(const double *values, size_t count, const char *what)
         passes.next++;
         return;
     }
-    if (passes.count == passes.room) {
-        passes.room = 2 * passes.room + 1000;
-        passes.hashes = mem_grow(passes.hashes, passes.room, sizeof *passes.hashes);
-    }
+    passes.hashes = mem_room(passes.hashes, passes.count + 1, &passes.room, sizeof *passes.hashes);
     passes.hashes[passes.count++] = hash;
 }
 
