@@ -5,17 +5,17 @@
  *     dV = (P keep)^T dO                 dK = scale dS^T Q                       dQ = scale dS K
  *
  * A block has one sequence and head: for each tile of 128 keys it walks over all queries, 64 at a time. Everything is
- * computed transposed, keys by queries: a warp owns 32 keys, so P^T and dS^T in its registers are already the left
- * operands of dV and dK, which stay in registers until the tile is done. Only dQ is a sum over warps: for it dS^T goes
- * through shared memory. Over tiles of keys dQ is added up in scratch, each number by the one thread that owns it: no
- * atomics, one order. A sequence of up to 128 tokens has one tile and needs no scratch. With a window a tile of keys
- * meets only the tiles of queries that see one of its keys.
+ * computed transposed, keys by queries: a warp owns 32 keys, so P^T in its registers is already the left operand of dV,
+ * which like dK stays in registers until the tile is done. Only dQ is a sum over warps: for it dS^T goes through shared
+ * memory, where the warp also finds it as the left operand of dK. Over tiles of keys dQ is added up in scratch, each
+ * number by the one thread that owns it: no atomics, one order. A sequence of up to 128 tokens has one tile and needs
+ * no scratch. With a window a tile of keys meets only the tiles of queries that see one of its keys.
  *
  * Dropout: a lane makes the 32 bits of its warp's keys for one query; the lanes that use that query get the bits from
  * it.
  *
  * Limits per token and layer: 16 H bytes (H = 1024 on an H100: 4.9 ns), 10 S H FLOPs (S = 128: 1.3 ns at 989e12, 2.1 ns
- * at mma.sync's rate). Shared memory moves 72 KB per warp for every 1.3e6 FLOPs, which takes about as long as the
+ * at mma.sync's rate). Shared memory moves 76 KB per warp for every 1.3e6 FLOPs, which takes about as long as the
  * tensor cores. */
 #include "trainer/cuda/attention.cuh"
 #include "trainer/cuda/scratch.h"
@@ -35,7 +35,7 @@ struct backward_room {
     char *dscores;            /* dS^T, one row per key */
     float *log_sums;          /* of the queries, in units of ln 2; infinite after the last one, so that P is 0 there */
     float *deltas;
-    int *places; /* of the queries, with a window */
+    int *nearest; /* with a window, the place of the first key that each query would see; may be negative */
 };
 
 static __host__ __device__ __forceinline__ int padded_length(int length)
@@ -54,7 +54,7 @@ static __device__ __forceinline__ backward_room room_of(int length)
     room.dscores = room.dcontext + 2 * QUERY_TILE;
     room.log_sums = (float *)(room.dscores + KEY_TILE);
     room.deltas = room.log_sums + padded_length(length);
-    room.places = (int *)(room.deltas + padded_length(length));
+    room.nearest = (int *)(room.deltas + padded_length(length));
     return room;
 }
 
@@ -89,8 +89,8 @@ static __device__ __forceinline__ backward_rows<storage> rows_of(const attention
             (size_t)a.kv_stride};
 }
 
-/* Log-sums and deltas of all queries, with a window their places too. 8 lanes share a row and load 8 rows at a time, so
- * that they wait for their loads once: a sequence of up to 128 tokens is one round. */
+/* Log-sums and deltas of all queries, with a window where it begins too. 8 lanes share a row and load 8 rows at a time,
+ * so that they wait for their loads once: a sequence of up to 128 tokens is one round. */
 template <typename storage, bool windowed>
 static __device__ __forceinline__ void prepare(const backward_room &room, const backward_rows<storage> &rows,
                                                const attention_operands &a, const attention_work &work)
@@ -124,7 +124,7 @@ static __device__ __forceinline__ void prepare(const backward_room &room, const 
             room.log_sums[own] = log_sum;
             room.deltas[own] = delta;
             if (windowed)
-                room.places[own] = place_of(a, work, own);
+                room.nearest[own] = place_of(a, work, own) - a.reach;
         }
     }
 }
@@ -196,6 +196,31 @@ static __device__ __forceinline__ void add_product(float sums[2][8][4], const ui
         }
 }
 
+/* The same with x in shared memory, the warp's rows of keys, from column 8 * chunk on. In registers until then, x would
+ * leave too few for the rest: nvcc spilled 44 bytes with a window, 20 without. */
+template <typename storage>
+static __device__ __forceinline__ void add_stored(float sums[2][8][4], const char *x, int chunk, const char *right)
+{
+    const int down = lane_down(threadIdx.x % WARP);
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+        uint32_t l[2][4];
+#pragma unroll
+        for (int m = 0; m < 2; m++)
+            load_matrices(l[m], x + tile_at(down, 16 * m, chunk + 2 * k));
+#pragma unroll
+        for (int pair = 0; pair < 4; pair++) {
+            uint32_t r[4];
+            load_matrices_across(r, right + tile_at(down, 16 * k, 2 * pair));
+#pragma unroll
+            for (int m = 0; m < 2; m++) {
+                multiply_add<storage>(sums[m][2 * pair], l[m], r[0], r[1]);
+                multiply_add<storage>(sums[m][2 * pair + 1], l[m], r[2], r[3]);
+            }
+        }
+    }
+}
+
 /* For the warp's 32 keys and 32 queries from `query` on: dV += and dK += (both unscaled), and dS^T goes to shared
  * memory. `first` is the place of the queries in their tile. */
 template <typename storage, bool drops, bool windowed>
@@ -216,15 +241,15 @@ backward_chunk(float dkeys[2][8][4], float dvalues[2][8][4], const backward_room
     multiply_rows<storage>(p, room.keys + own * TILE_BYTES, queries);
     multiply_rows<storage>(dp, room.values + own * TILE_BYTES, dcontext);
     const bool whole = key + 32 <= work.length;
-    uint32_t kept_words[2][4][2], dscore_words[2][4][2];
+    uint32_t kept_words[2][4][2];
 #pragma unroll
     for (int n = 0; n < 4; n++) {
         const int column = 8 * n + 2 * c;
         const float2 log_sum = *reinterpret_cast<const float2 *>(room.log_sums + query + column);
         const float2 delta = *reinterpret_cast<const float2 *>(room.deltas + query + column);
-        int2 place = {};
+        int2 nearest = {};
         if (windowed)
-            place = *reinterpret_cast<const int2 *>(room.places + query + column);
+            nearest = *reinterpret_cast<const int2 *>(room.nearest + query + column);
         uint32_t bits[2];
 #pragma unroll
         for (int i = 0; i < 2 && drops; i++)
@@ -239,19 +264,19 @@ backward_chunk(float dkeys[2][8][4], float dvalues[2][8][4], const backward_room
                     float x = power_of_two(p[m][n][2 * h + i] * (a.scale * LOG2_E) - (i ? log_sum.y : log_sum.x));
                     const int at = key + 16 * m + 8 * h + g;
                     x = whole || at < work.length ? x : 0;
-                    x = !windowed || abs(at - (i ? place.y : place.x)) <= a.reach ? x : 0;
+                    x = !windowed || (uint32_t)(at - (i ? nearest.y : nearest.x)) <= 2 * (uint32_t)a.reach ? x : 0;
                     const bool keeps = !drops || (bits[i] >> (16 * m + 8 * h) & 1);
                     kept[i] = keeps ? x : 0;
                     dscore[i] = x * ((keeps ? dp[m][n][2 * h + i] * a.keep_scale : 0) - (i ? delta.y : delta.x));
                 }
                 kept_words[m][n][h] = pair_of<storage>(kept[0], kept[1]);
-                dscore_words[m][n][h] = pair_of<storage>(dscore[0], dscore[1]);
                 *reinterpret_cast<uint32_t *>(room.dscores + tile_place(own + 16 * m + 8 * h + g, first / CHUNK + n) +
-                                              4 * c) = dscore_words[m][n][h];
+                                              4 * c) = pair_of<storage>(dscore[0], dscore[1]);
             }
     }
     add_product<storage>(dvalues, kept_words, dcontext);
-    add_product<storage>(dkeys, dscore_words, queries);
+    __syncwarp(); /* its lanes have written dS */
+    add_stored<storage>(dkeys, room.dscores + own * TILE_BYTES, first / CHUNK, queries);
 }
 
 /* Adds dQ of the warp's 16 queries from one tile of keys to what earlier tiles left; the last tile stores it. Parts of
