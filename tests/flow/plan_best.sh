@@ -22,7 +22,7 @@ best = facts["candidates"]
 chosen = next(model for model in best if model["model"] == facts["model"])
 assert [model["model"] for model in best] == ["modern-micro", "modern-tiny", "modern-mini"][:len(best)]
 assert best.index(chosen) >= len(best) - 2 and all(a["mlm_loss"] > b["mlm_loss"] for a, b in zip(best, best[1:-1]))
-assert all(a["weights"] < b["weights"] for a, b in zip(best, best[1:]))
+assert [model["weights"] for model in best] == [208896, 835584, 3342336][:len(best)] # of the rows of docs/RECORDS.md
 assert chosen["steps"] == facts["steps"] and chosen["batch"] == facts["batch"] == facts["run"]["batch"]
 assert facts["run"]["seq"] == 64
 for model in best:
