@@ -233,19 +233,28 @@ static int modern_take(const char *path, const json_t *json, struct model_config
     return 0;
 }
 
+/* Each which layer is global; 0: no number says it. */
+static int32_t global_every(const struct model_config *config)
+{
+    int32_t every = 1;
+    while (every < config->layers && !model_layer_is_global(config, every))
+        every++;
+    for (int32_t i = 0; i < config->layers; i++)
+        if (model_layer_is_global(config, i) != (i % every == 0))
+            return 0;
+    return every;
+}
+
 /* Both spellings: transformers before 5 reads the old one. */
 static void modern_add(json_t *json, const struct model_config *config)
 {
     json_t *types = json_array();
-    const bool is_global = config->global_layers[0] & 1;
-    int32_t every = 1;
+    const int32_t every = global_every(config);
     for (int32_t i = 0; i < config->layers; i++)
         json_array_append_new(types, json_string(layer_kinds[model_layer_is_global(config, i)]));
-    while (every < config->layers && !model_layer_is_global(config, every))
-        every++;
     json_object_set_new(json, "local_attention", json_integer(config->window));
     json_object_set_new(json, "layer_types", types);
-    if (is_global)
+    if (every > 0)
         json_object_set_new(json, "global_attn_every_n_layers", json_integer(every));
     json_object_set_new(json, "rope_parameters",
                         json_pack("{s:{s:s, s:f}, s:{s:s, s:f}}", layer_kinds[1], "rope_type", "default", "rope_theta",

@@ -165,6 +165,28 @@ TEST_WITH(modern_configs_are_read_in_both_spellings, tiny_enter, tiny_tear_down)
     assert_true(config.theta_local == 10000 && config.norm_epsilon == 1e-5 && config.gelu == GELU_ERF);
 }
 
+/* The old key for global layers is written where it says the same as layer_types. */
+TEST_WITH(modern_layers_are_written_in_both_spellings, tiny_enter, tiny_tear_down)
+{
+    static const struct {
+        const char *types; /* of four layers: f is a full_attention, s a sliding_attention */
+        json_int_t every;  /* 0: not written */
+    } rows[] = {{"ffff", 1}, {"fsfs", 2}, {"fssf", 3}, {"fsss", 4}, {"ssss", 0}, {"sffs", 0}, {"fsff", 0}, {"ffss", 0}};
+    SCOPED(mem_free_at) char *path = path_join(*state, CONFIG_NAME);
+    struct model_config config;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        SCOPED(buf_release) struct buf text = {0};
+        buf_add_text(&text, "\"layer_types\": [");
+        for (int k = 0; k < 4; k++)
+            buf_addf(&text, "%s\"%s_attention\"", k ? ", " : "", rows[i].types[k] == 'f' ? "full" : "sliding");
+        buf_add_text(&text, "]");
+        assert_ok(read_modern(path, buf_text(&text), &config));
+        json_auto_t *json = config_json(&config, 0);
+        const json_int_t every = json_integer_value(json_object_get(json, "global_attn_every_n_layers"));
+        EXPECT(every == rows[i].every, "%s: each layer %lld", rows[i].types, (long long)every);
+    }
+}
+
 /* Of any model, as a fine-tuning of it goes on with its pooling. */
 TEST_WITH(modern_configs_keep_their_pooling, tiny_enter, tiny_tear_down)
 {
