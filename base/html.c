@@ -163,9 +163,7 @@ int html_page_write(const struct buf *page, const char *path, struct error *err)
 {
     if (strcmp(path, "-") != 0)
         return file_write_all(path, page->data, page->size, err);
-    if (fwrite(page->data, 1, page->size, stdout) != page->size || fflush(stdout) != 0)
-        return output_failed(err);
-    return 0;
+    return output_write(buf_str(page), err);
 }
 
 void html_name(struct buf *page, const char *name)

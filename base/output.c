@@ -29,6 +29,13 @@ int output_failed(struct error *err)
     return -1;
 }
 
+int output_write(struct str bytes, struct error *err)
+{
+    if ((bytes.size > 0 && fwrite(bytes.data, 1, bytes.size, stdout) != bytes.size) || fflush(stdout) != 0)
+        return output_failed(err);
+    return 0;
+}
+
 void output_line(const char *format, ...)
 {
     char *line = NULL;

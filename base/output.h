@@ -16,6 +16,9 @@ bool output_colours(void);
  * reader has left, as `head` does; ERR_RESOURCE otherwise. */
 int output_failed(struct error *err);
 
+/* Writes bytes to standard output, at once. */
+int output_write(struct str bytes, struct error *err);
+
 /* A line; the newline is added. Harmful characters become '?' (log_safe). */
 __attribute__((format(printf, 1, 2))) void output_line(const char *format, ...);
 

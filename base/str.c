@@ -58,6 +58,11 @@ int str_compare(struct str a, struct str b)
     return order ? order : (a.size > b.size) - (a.size < b.size);
 }
 
+int text_order(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 size_t str_find(struct str text, struct str part)
 {
     if (!part.size)

@@ -45,6 +45,7 @@ bool str_ends_ascii_nocase(struct str text, struct str suffix);
 struct str str_without_mark(struct str text);      /* without a UTF-8 mark (U+FEFF) at its start */
 struct str str_trim(struct str text);              /* without ASCII blanks, tabs, CR and LF at both ends */
 int str_compare(struct str a, struct str b);       /* bytewise order, shorter first: <0, 0, >0 */
+int text_order(const void *a, const void *b);      /* the same of elements of a const char *[], for qsort and bsearch */
 size_t str_find(struct str text, struct str part); /* first position, or SIZE_MAX */
 
 /* Hexadecimal digits, read in either case and written in lower case. hex_digit: the value, or -1. hex_read: two digits

@@ -396,14 +396,10 @@ int manifest_present(const char *directory, struct error *err)
 
 int manifest_read(struct manifest *manifest, const char *directory, struct error *err)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     *manifest = (struct manifest){0};
     TRY(manifest_present(directory, err));
-    char *path = path_join(directory, MANIFEST_NAME);
-    int result = file_read_all(path, MANIFEST_BYTES_MAX, &text, err);
-    if (result == 0)
-        result = manifest_parse(manifest, buf_str(&text), path, err);
-    mem_free(path);
-    buf_release(&text);
-    return result;
+    SCOPED(mem_free_at) char *path = path_join(directory, MANIFEST_NAME);
+    TRY(file_read_all(path, MANIFEST_BYTES_MAX, &text, err));
+    return manifest_parse(manifest, buf_str(&text), path, err);
 }

@@ -477,20 +477,12 @@ static int read_lines(const char *path, json_t *merges, struct error *err)
 
 int bpe_read_merges(struct vocab **vocab, const char *directory, struct error *err)
 {
-    char *pieces_path = path_join(directory, "vocab.json"), *merges_path = path_join(directory, "merges.txt");
-    json_t *pieces = NULL, *merges = json_array();
-    int result = json_read_foreign(pieces_path, JSON_BYTES_MAX, ERR_INPUT, &pieces, err);
-    if (result == 0)
-        result = read_lines(merges_path, merges, err);
-    if (result == 0) {
-        json_t *root = json_pack("{s:{s:O, s:O}, s:{s:s, s:b}}", "model", "vocab", pieces, "merges", merges,
-                                 "pre_tokenizer", "type", "ByteLevel", "add_prefix_space", 0);
-        result = bpe_read_json(vocab, pieces_path, root, directory, err);
-        json_decref(root);
-    }
-    json_decref(pieces);
-    json_decref(merges);
-    mem_free(pieces_path);
-    mem_free(merges_path);
-    return result;
+    SCOPED(mem_free_at) char *pieces_path = path_join(directory, "vocab.json");
+    SCOPED(mem_free_at) char *merges_path = path_join(directory, "merges.txt");
+    json_auto_t *pieces = NULL, *merges = json_array();
+    TRY(json_read_foreign(pieces_path, JSON_BYTES_MAX, ERR_INPUT, &pieces, err));
+    TRY(read_lines(merges_path, merges, err));
+    json_auto_t *root = json_pack("{s:{s:O, s:O}, s:{s:s, s:b}}", "model", "vocab", pieces, "merges", merges,
+                                  "pre_tokenizer", "type", "ByteLevel", "add_prefix_space", 0);
+    return bpe_read_json(vocab, pieces_path, root, directory, err);
 }

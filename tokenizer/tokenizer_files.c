@@ -95,6 +95,7 @@ static int read_wordpiece(const char *path, const json_t *root, const char *dire
 {
     const json_t *normalizer = json_object_get(root, "normalizer");
     TRY(check_rules(path, root, profile, err));
+    SCOPED(added_release)
     struct added_reading added = {.path = path,
                                   .pieces = json_object_get(json_object_get(root, "model"), "vocab"),
                                   .list = json_object_get(root, "added_tokens")};
@@ -105,19 +106,16 @@ static int read_wordpiece(const char *path, const json_t *root, const char *dire
     facts->words.cased = !lower;
     facts->words.strip_accents = rules_flag(normalizer, "strip_accents", lower);
     facts->words.joined = !rules_flag(normalizer, "handle_chinese_chars", true);
-    int result = added_open(&added, directory, err);
+    TRY(added_open(&added, directory, err));
     if (added.class != RULES_CLASS_BERT) /* the others are of byte-level BPE */
         added.class = RULES_CLASS_OTHER;
-    if (result == 0)
-        result = added_read(&added, err);
-    if (result == 0)
-        result = take_pieces(&added, &facts->vocab, err);
-    if (result == 0 && profile == PROFILE_HF) /* Google's program knows none */
+    TRY(added_read(&added, err));
+    TRY(take_pieces(&added, &facts->vocab, err));
+    if (profile == PROFILE_HF) /* Google's program knows none */
         added_give(&added, facts->vocab);
-    if (result == 0 && added.class == RULES_CLASS_BERT)
+    if (added.class == RULES_CLASS_BERT)
         rules_settle(directory, added.config, &facts->words);
-    added_release(&added);
-    return result;
+    return 0;
 }
 
 /* ---- a vocab.txt ---- */
@@ -126,51 +124,40 @@ static int read_wordpiece(const char *path, const json_t *root, const char *dire
 static int add_tokens(struct vocab **vocab, struct added_reading *added, struct error *err)
 {
     const struct vocab *const read = *vocab;
-    json_t *pieces = json_object();
+    json_auto_t *pieces = json_object();
     added->pieces = pieces;
     for (uint32_t id = 0; id < read->count; id++)
         json_object_setn_new(pieces, read->pieces[id].data, read->pieces[id].size, json_integer(id));
-    int result = added_read(added, err);
-    if (result == 0 && added->outside > 0) {
+    TRY(added_read(added, err));
+    if (added->outside > 0) {
         const size_t count = read->count + added->outside;
-        struct str *all = mem_clear(count, sizeof *all);
+        SCOPED(mem_free_at) struct str *all = mem_clear(count, sizeof *all);
         memcpy(all, read->pieces, read->count * sizeof *all);
-        for (size_t i = 0; result == 0 && i < added->tokens.count; i++)
+        for (size_t i = 0; i < added->tokens.count; i++)
             if (added->tokens.items[i].outside)
-                result =
-                    place(added->path, all, count, added->tokens.items[i].content.data, added->tokens.items[i].id, err);
-        struct vocab *grown = NULL;
-        if (result == 0)
-            result = vocab_from_pieces(&grown, all, count, err);
-        mem_free(all);
-        if (result == 0) {
-            vocab_close(*vocab);
-            *vocab = grown;
-        }
+                TRY(place(added->path, all, count, added->tokens.items[i].content.data, added->tokens.items[i].id,
+                          err));
+        struct vocab *grown;
+        TRY(vocab_from_pieces(&grown, all, count, err));
+        vocab_close(*vocab);
+        *vocab = grown;
     }
-    if (result == 0)
-        added_give(added, *vocab);
-    json_decref(pieces);
-    return result;
+    added_give(added, *vocab);
+    return 0;
 }
 
 /* Without settings beside it, or by Google's rules, no text is searched for tokens. */
 static int read_text(const char *path, const char *directory, enum profile profile, struct tokenizer_facts *facts,
                      struct error *err)
 {
-    struct added_reading added = {.path = directory};
-    int result = added_open(&added, directory, err);
+    SCOPED(added_release) struct added_reading added = {.path = directory};
+    TRY(added_open(&added, directory, err));
     facts->said = added.config != NULL;
     const bool searched = profile == PROFILE_HF && (facts->said || added.class == RULES_CLASS_BERT);
     added.class = RULES_CLASS_BERT;
-    if (result == 0)
-        result = rules_read(directory, added.config, &facts->words, err);
-    if (result == 0)
-        result = vocab_read(&facts->vocab, path, (enum vocab_rules)profile, err);
-    if (result == 0 && searched)
-        result = add_tokens(&facts->vocab, &added, err);
-    added_release(&added);
-    return result;
+    TRY(rules_read(directory, added.config, &facts->words, err));
+    TRY(vocab_read(&facts->vocab, path, (enum vocab_rules)profile, err));
+    return searched ? add_tokens(&facts->vocab, &added, err) : 0;
 }
 
 /* ---- by the names of the files ---- */

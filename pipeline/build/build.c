@@ -348,14 +348,11 @@ static int check_files(const char *directory, const struct manifest *manifest, s
 
 static int already_finished(struct build *build, struct error *err)
 {
-    struct manifest manifest;
     TRY(owned_tidy(build->directory, err)); /* if the last start was killed after writing the manifest */
+    SCOPED(manifest_release) struct manifest manifest;
     TRY(manifest_read(&manifest, build->directory, err));
-    int result = check_files(build->directory, &manifest, err);
-    if (result == 0)
-        result = summary_finished(build->directory, build->settings, &manifest, err);
-    manifest_release(&manifest);
-    return result;
+    TRY(check_files(build->directory, &manifest, err));
+    return summary_finished(build->directory, build->settings, &manifest, err);
 }
 
 /* For --dry-run the plan is made from what a part of the inputs gave. Its error is reported after the warnings about

@@ -212,19 +212,15 @@ static int place_new(const char *directory, const char *site, const struct manif
 
 int fresh_replace(const char *directory, struct error *err)
 {
-    struct manifest manifest;
+    SCOPED(manifest_release) struct manifest manifest;
     SCOPED(mem_free_at) char *site = fresh_site(directory), *path = path_join(site, MANIFEST_NAME);
-    int result = owned_manifest(path, &manifest, err);
-    if (result == 0)
-        result = fail_at(err, ERR_VERIFY, site, ERROR_NO_OFFSET, "holds no complete dataset");
-    if (result > 0)
-        result = owned_tidy(site, err);
-    if (result == 0)
-        result = remove_old(directory, site, err);
-    if (result == 0)
-        result = place_new(directory, site, &manifest, err);
-    manifest_release(&manifest);
-    return result;
+    const int found = owned_manifest(path, &manifest, err);
+    TRY(found);
+    if (found == 0)
+        return fail_at(err, ERR_VERIFY, site, ERROR_NO_OFFSET, "holds no complete dataset");
+    TRY(owned_tidy(site, err));
+    TRY(remove_old(directory, site, err));
+    return place_new(directory, site, &manifest, err);
 }
 
 int fresh_old_bytes(const char *directory, uint64_t *bytes, struct error *err)

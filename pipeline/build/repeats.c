@@ -67,29 +67,23 @@ int duplicates_count(const struct extents *extents, const struct spill_set *sets
 
 int duplicates_list(const struct spills *spills, uint64_t load_bytes_max, struct error *err)
 {
-    struct file list = FILE_CLOSED;
+    SCOPED(file_close) struct file list = FILE_CLOSED;
     SCOPED(mem_free_at) char *path = path_join(spills->directory, LIST_NAME);
     uint64_t later;
-    int result = file_create(&list, path, err);
-    if (result == 0)
-        result = find(spills, 0, load_bytes_max, &list, &later, err);
-    if (result == 0)
-        result = file_commit(&list, err);
-    file_close(&list);
-    return result;
+    TRY(file_create(&list, path, err));
+    TRY(find(spills, 0, load_bytes_max, &list, &later, err));
+    return file_commit(&list, err);
 }
 
 int duplicates_open(struct duplicates *duplicates, const char *directory, struct error *err)
 {
     SCOPED(mem_free_at) char *path = path_join(directory, LIST_NAME);
-    int result = file_map(&duplicates->mapping, path, err);
-    if (result == 0 && duplicates->mapping.size % sizeof *duplicates->rows != 0)
-        result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "the list of duplicates is damaged");
-    if (result == 0) {
-        duplicates->rows = (const struct sample_key *)(const void *)duplicates->mapping.data;
-        duplicates->count = duplicates->mapping.size / sizeof *duplicates->rows;
-    }
-    return result;
+    TRY(file_map(&duplicates->mapping, path, err));
+    if (duplicates->mapping.size % sizeof *duplicates->rows != 0)
+        return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "the list of duplicates is damaged");
+    duplicates->rows = (const struct sample_key *)(const void *)duplicates->mapping.data;
+    duplicates->count = duplicates->mapping.size / sizeof *duplicates->rows;
+    return 0;
 }
 
 void duplicates_close(struct duplicates *duplicates)
@@ -247,19 +241,13 @@ static int list_near(const struct dataset_recipe *recipe, const struct spills *s
 static int write_near(const struct dataset_recipe *recipe, const struct spills *spills, uint64_t room_bytes,
                       struct error *err)
 {
-    struct file list = FILE_CLOSED;
-    struct duplicates equal = {0};
+    SCOPED(file_close) struct file list = FILE_CLOSED;
+    SCOPED(duplicates_close) struct duplicates equal = {0};
     SCOPED(mem_free_at) char *path = path_join(spills->directory, NEAR_NAME);
-    int result = duplicates_open(&equal, spills->directory, err);
-    if (result == 0)
-        result = file_create(&list, path, err);
-    if (result == 0)
-        result = list_near(recipe, spills, &equal, room_bytes, &list, err);
-    if (result == 0)
-        result = file_commit(&list, err);
-    file_close(&list);
-    duplicates_close(&equal);
-    return result;
+    TRY(duplicates_open(&equal, spills->directory, err));
+    TRY(file_create(&list, path, err));
+    TRY(list_near(recipe, spills, &equal, room_bytes, &list, err));
+    return file_commit(&list, err);
 }
 
 int repeats_list(const struct dataset_recipe *recipe, const struct extents *extents, const struct spill_set *sets,

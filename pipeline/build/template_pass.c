@@ -638,10 +638,7 @@ int template_pass_run(const struct dsdata_settings *settings, struct inputs *inp
     struct dictionary_facts facts;
     if (!template_pass_wanted(settings, inputs))
         return 0;
-    int result = template_pass(settings, inputs, &text, &facts, err);
-    if (result == 0)
-        template_pass_say(&facts);
-    if (result == 0)
-        result = template_pass_use(inputs, buf_str(&text), "the dump's templates", err);
-    return result;
+    TRY(template_pass(settings, inputs, &text, &facts, err));
+    template_pass_say(&facts);
+    return template_pass_use(inputs, buf_str(&text), "the dump's templates", err);
 }

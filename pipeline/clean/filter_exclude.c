@@ -84,23 +84,20 @@ static int add_file(struct excluded *excluded, struct gram_scratch *scratch, con
 {
     SCOPED(buf_release) struct buf text = {0};
     const uint64_t before = excluded->grams;
-    int result = file_read_all(path, FILE_BYTES_MAX, &text, err);
+    TRY(file_read_all(path, FILE_BYTES_MAX, &text, err));
     const struct str bytes = buf_str(&text);
-    if (result == 0 && !utf8_valid(bytes)) {
+    if (!utf8_valid(bytes)) {
         fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "is no text in UTF-8");
-        result = hint(err, "if it is compressed, unpack it; --exclude reads text and JSON lines");
+        return hint(err, "if it is compressed, unpack it; --exclude reads text and JSON lines");
     }
-    if (result == 0) {
-        const uint64_t size = bytes.size;
-        hash_add(excluded->content, &size, sizeof size);
-        hash_add(excluded->content, bytes.data, bytes.size);
-        add_lines(excluded, scratch, str_without_mark(bytes));
-        if (excluded->grams == before) {
-            fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "has no text of %d words", EXCLUDE_WORDS);
-            result = hint(err, "--exclude finds documents that share %d words in a row with it", EXCLUDE_WORDS);
-        }
-    }
-    return result;
+    const uint64_t size = bytes.size;
+    hash_add(excluded->content, &size, sizeof size);
+    hash_add(excluded->content, bytes.data, bytes.size);
+    add_lines(excluded, scratch, str_without_mark(bytes));
+    if (excluded->grams > before)
+        return 0;
+    fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "has no text of %d words", EXCLUDE_WORDS);
+    return hint(err, "--exclude finds documents that share %d words in a row with it", EXCLUDE_WORDS);
 }
 
 static void close_excluded(void *state)

@@ -227,16 +227,16 @@ static int take_sums(const struct listing *listing, struct error *err)
     struct str missing = {0};
     size_t missing_count = 0;
     const bool is_there = path_is_file(path);
-    int result = is_there ? file_read_all(path, SUMS_BYTES_MAX, &text, err) : 0;
-    if (result == 0)
-        result = read_sums(listing, path, buf_str(&text), &missing, &missing_count, err);
-    if (result == 0 && missing_count > 0)
-        result = tell_missing(listing, missing, missing_count, err);
-    for (size_t i = 0; result == 0 && is_there && i < listing->count; i++)
+    if (is_there)
+        TRY(file_read_all(path, SUMS_BYTES_MAX, &text, err));
+    TRY(read_sums(listing, path, buf_str(&text), &missing, &missing_count, err));
+    if (missing_count > 0)
+        TRY(tell_missing(listing, missing, missing_count, err));
+    for (size_t i = 0; is_there && i < listing->count; i++)
         if (!listing->parts[i].sha256[0])
             log_warn("%s/%s is not listed in %s: it is read, and not checked", listing->path, listing->parts[i].text,
                      SUMS_NAME);
-    return result;
+    return 0;
 }
 
 /* ------------------------------------------------------------------------------------------------ all of it */

@@ -427,7 +427,7 @@ static int refuse_none(const struct dsdata_settings *settings, struct error *err
 
 int inputs_open(struct inputs *inputs, const struct dsdata_settings *settings, struct opt_paths bare, struct error *err)
 {
-    struct input_names names = {0};
+    SCOPED(input_names_release) struct input_names names = {0};
     *inputs = (struct inputs){0};
     if (settings_named_inputs(settings) + bare.count == 0)
         return refuse_none(settings, err);
@@ -444,11 +444,8 @@ int inputs_open(struct inputs *inputs, const struct dsdata_settings *settings, s
     if (settings_templates_file(settings)) /* before the inputs, whose article_options point to it */
         TRY(templates_read(&inputs->templates, settings_templates_file(settings), inputs->templates_hash, err));
     TRY(filters_open(&inputs->filters, settings, err)); /* the same */
-    int result = input_names_read(&names, settings, &bare, err);
-    if (result == 0)
-        result = open_names(inputs, settings, &names, err);
-    input_names_release(&names);
-    return result;
+    TRY(input_names_read(&names, settings, &bare, err));
+    return open_names(inputs, settings, &names, err);
 }
 
 void inputs_close(struct inputs *inputs)

@@ -38,24 +38,19 @@ static int copy(struct file *from, struct file *to, uint64_t *bytes, struct erro
 
 int spool_take(struct spool *spool, const char *directory, struct error *err)
 {
-    struct file in = FILE_CLOSED, out = FILE_CLOSED;
+    SCOPED(file_close) struct file in = FILE_CLOSED, out = FILE_CLOSED;
     char bytes[32];
     *spool = (struct spool){.lock = {.fd = -1}, .folder = path_join(directory, SPOOL_NAME)};
     TRY(path_make_directory(spool->folder, err));
     TRY(lock_take(&spool->lock, spool->folder, err));
     spool->path = path_join(spool->folder, "input");
     TRY(remove_left(spool->path, err));
-    int result = file_open_input(&in, "-", err);
-    if (result == 0)
-        result = file_append_open(&out, spool->path, err);
-    if (result == 0)
-        result = copy(&in, &out, &spool->bytes, err);
-    file_close(&in);
-    file_close(&out);
-    if (result == 0)
-        log_say("standard input   is read twice: its %s are stored in %s until the end",
-                format_bytes(spool->bytes, bytes), spool->path);
-    return result;
+    TRY(file_open_input(&in, "-", err));
+    TRY(file_append_open(&out, spool->path, err));
+    TRY(copy(&in, &out, &spool->bytes, err));
+    log_say("standard input   is read twice: its %s are stored in %s until the end", format_bytes(spool->bytes, bytes),
+            spool->path);
+    return 0;
 }
 
 /* The file goes before the lock, so that no other command can take it for its own; the folder last, if it is empty. */

@@ -112,24 +112,20 @@ static int claim(const char *folder, bool force, struct error *err)
     SCOPED(mem_free_at) char *mark = path_join(folder, MARK);
     SCOPED(mem_free_at) char *shards = path_join(folder, "shards"), *runs = path_join(folder, "run");
     SCOPED(buf_release) struct buf text = {0};
-    int result = 0;
     if (path_exists(folder))
-        result = path_list(&list, folder, err);
+        TRY(path_list(&list, folder, err));
     const bool ours = list.count > 0 && path_is_file(mark) && file_read_all(mark, 4096, &text, err) == 0 &&
                       str_equal(buf_str(&text), STR(MARK_TEXT));
-    if (result == 0 && list.count > 0 && !ours && !force) {
+    if (list.count > 0 && !ours && !force) {
         fail_at(err, ERR_USAGE, folder, ERROR_NO_OFFSET, "holds files that no demo wrote");
-        result = hint(err, "--out DIR writes to another folder; --force uses this one");
+        return hint(err, "--out DIR writes to another folder; --force uses this one");
     }
-    if (result == 0 && ours) {
+    if (ours) {
         nftw(shards, remove_one, 16, FTW_DEPTH | FTW_PHYS);
         nftw(runs, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     }
-    if (result == 0)
-        result = path_make_directory(folder, err);
-    if (result == 0)
-        result = file_write_all(mark, MARK_TEXT, sizeof MARK_TEXT - 1, err);
-    return result;
+    TRY(path_make_directory(folder, err));
+    return file_write_all(mark, MARK_TEXT, sizeof MARK_TEXT - 1, err);
 }
 
 static int write_stories(const char *folder, struct error *err)

@@ -86,9 +86,7 @@ static int sink_flush(struct sink *sink, struct error *err)
         return 0;
     if (sink->file.fd >= 0)
         return file_write(&sink->file, sink->buf.data, bytes, err);
-    if (fwrite(sink->buf.data, 1, bytes, stdout) != bytes || fflush(stdout) != 0)
-        return output_failed(err);
-    return 0;
+    return output_write((struct str){sink->buf.data, bytes}, err);
 }
 
 static int sink_take(void *context, const struct sample *sample, struct error *err)

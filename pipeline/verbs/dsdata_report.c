@@ -13,7 +13,6 @@
 #include "pipeline/build/owned.h"
 #include "pipeline/verbs/output_file.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static int write_page(struct buf *page, const char *path, struct error *err)
@@ -29,7 +28,7 @@ static int write_page(struct buf *page, const char *path, struct error *err)
 static int write_card(struct buf *card, const char *path, struct error *err)
 {
     if (strcmp(path, "-") == 0)
-        return fwrite(card->data, 1, card->size, stdout) == card->size && fflush(stdout) == 0 ? 0 : output_failed(err);
+        return output_write(buf_str(card), err);
     TRY(file_write_all(path, card->data, card->size, err));
     log_say("%s   a data card; it is no part of the dataset", path);
     return 0;
@@ -44,16 +43,15 @@ int dsdata_report(void *data, struct opt_paths bare, struct error *err)
     char *path = settings->out ? mem_copy_text(settings->out) : path_join(directory, is_card ? CARD_NAME : REPORT_NAME);
     SCOPED(buf_release) struct buf page = {0};
     stop_on_signals();
-    int result = settings->out || path_is_directory(directory)
-                     ? output_file_check(settings, bare, path, is_card ? &dataset_card_form : &html_form, err)
-                     : 0; /* else the maker says what is missing */
+    const int result = settings->out || path_is_directory(directory)
+                           ? output_file_check(settings, bare, path, is_card ? &dataset_card_form : &html_form, err)
+                           : 0; /* else the maker says what is missing */
     if (result < 0 && !settings->out && !err->hint[0])
         hint(err, "--out FILE writes it elsewhere");
-    if (result == 0)
-        result = is_card ? dataset_card_make(&page, directory, err) : corpus_report_make(&page, directory, err);
-    if (result == 0)
-        result = is_card ? write_card(&page, path, err) : write_page(&page, path, err);
-    if (result == 0 && strcmp(path, "-") != 0)
+    TRY(result);
+    TRY(is_card ? dataset_card_make(&page, directory, err) : corpus_report_make(&page, directory, err));
+    TRY(is_card ? write_card(&page, path, err) : write_page(&page, path, err));
+    if (strcmp(path, "-") != 0)
         say_next(command_text("dstrain plan --shards %s", directory));
-    return result;
+    return 0;
 }

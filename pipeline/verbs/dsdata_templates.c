@@ -8,48 +8,40 @@
 #include "pipeline/build/template_pass.h"
 #include "pipeline/verbs/output_file.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static int write_text(const struct dsdata_settings *settings, struct str text, struct error *err)
 {
     if (settings->out && strcmp(settings->out, "-") != 0)
         return file_write_all(settings->out, text.data, text.size, err);
-    if (fwrite(text.data, 1, text.size, stdout) != text.size || fflush(stdout) != 0)
-        return output_failed(err);
-    return 0;
+    return output_write(text, err);
 }
 
 int dsdata_templates(void *data, struct opt_paths bare, struct error *err)
 {
     struct dsdata_settings *settings = data;
-    struct inputs inputs;
+    SCOPED(inputs_close) struct inputs inputs = {0};
     SCOPED(buf_release) struct buf text = {0};
     struct dictionary_facts facts = {0};
     stop_on_signals();
     settings->templates = NULL;
     TRY(output_file_check(settings, bare, settings->out, NULL, err)); /* people correct such files by hand */
-    int result = inputs_open(&inputs, settings, bare, err);
-    if (result == 0 && !template_pass_wanted(settings, &inputs))
-        result = fail(err, ERR_USAGE, "the templates of one wiki are read from its dump, a file");
-    if (result == 0)
-        result = template_pass(settings, &inputs, &text, &facts, err);
-    if (result == 0 && facts.rendered == 0) {
+    TRY(inputs_open(&inputs, settings, bare, err));
+    if (!template_pass_wanted(settings, &inputs))
+        return fail(err, ERR_USAGE, "the templates of one wiki are read from its dump, a file");
+    TRY(template_pass(settings, &inputs, &text, &facts, err));
+    if (facts.rendered == 0) {
         fail(err, ERR_INPUT,
              facts.read == 0 ? "no page of the dump is a template"
                              : "no template of the dump has a rendering that is known without running it");
-        result = hint(err, "dumps of articles only, like pages-articles-multistream of some sites, have none; "
-                           "pages-meta-current has");
+        return hint(err, "dumps of articles only, like pages-articles-multistream of some sites, have none; "
+                         "pages-meta-current has");
     }
-    if (result == 0)
-        result = write_text(settings, buf_str(&text), err);
-    if (result == 0) {
-        template_pass_say(&facts);
-        const char *file = settings->out && strcmp(settings->out, "-") != 0 ? settings->out : "FILE";
-        struct buf next = settings_command(settings, "build", " out ");
-        command_option(&next, "templates", file);
-        say_next(next.data);
-    }
-    inputs_close(&inputs);
-    return result;
+    TRY(write_text(settings, buf_str(&text), err));
+    template_pass_say(&facts);
+    const char *file = settings->out && strcmp(settings->out, "-") != 0 ? settings->out : "FILE";
+    struct buf next = settings_command(settings, "build", " out ");
+    command_option(&next, "templates", file);
+    say_next(next.data);
+    return 0;
 }

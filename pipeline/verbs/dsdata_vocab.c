@@ -69,9 +69,7 @@ static int write_vocab(const struct dsdata_settings *settings, const struct voca
         return write_bpe(settings, vocab, err);
     if (settings->out && strcmp(settings->out, "-") != 0)
         return vocab_write(vocab, settings->out, err);
-    if (fwrite(vocab->text, 1, vocab->text_bytes, stdout) != vocab->text_bytes || fflush(stdout) != 0)
-        return output_failed(err);
-    return 0;
+    return output_write((struct str){vocab->text, vocab->text_bytes}, err);
 }
 
 static const char *algo_name(const struct dsdata_settings *settings)

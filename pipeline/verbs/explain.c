@@ -5,7 +5,6 @@
 #include "base/progress.h"
 #include "pipeline/text/xml/xml.h"
 
-#include <stdio.h>
 #include <utf8proc.h>
 
 /* Scratch of one thread. */
@@ -72,13 +71,12 @@ static int print(void *context, void *slot, struct error *err)
     struct job *job = slot;
     if (job->index == NOT_HERE)
         return BELT_NEXT;
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     explain_page(&explanation->inputs->articles[job->feed.file], explanation->repeats, &job->feed.group, job->index,
                  &out);
-    const bool failed = fwrite(out.data, 1, out.size, stdout) != out.size || fflush(stdout) != 0;
-    buf_release(&out);
     explanation->found = true;
-    return failed ? output_failed(err) : BELT_END;
+    TRY(output_write(buf_str(&out), err));
+    return BELT_END;
 }
 
 static void release_job(void *slot)

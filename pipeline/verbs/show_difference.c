@@ -168,17 +168,13 @@ int show_difference(const struct dsdata_settings *settings, const char *a, const
 {
     json_auto_t *facts_a = NULL, *facts_b = NULL;
     uint64_t root_a = 0, root_b = 0;
-    int result = read_facts(a, &facts_a, &root_a, err);
-    if (result == 0)
-        result = read_facts(b, &facts_b, &root_b, err);
-    if (result == 0) {
-        json_auto_t *differences = json_array();
-        if (root_a != root_b)
-            add_all(differences, (struct pair){facts_a, facts_b});
-        if (settings->json)
-            result = facts_print(json_pack("{s:b, s:O}", "same", root_a == root_b, "differences", differences), err);
-        else
-            print(differences, a, b);
-    }
-    return result;
+    TRY(read_facts(a, &facts_a, &root_a, err));
+    TRY(read_facts(b, &facts_b, &root_b, err));
+    json_auto_t *differences = json_array();
+    if (root_a != root_b)
+        add_all(differences, (struct pair){facts_a, facts_b});
+    if (settings->json)
+        return facts_print(json_pack("{s:b, s:O}", "same", root_a == root_b, "differences", differences), err);
+    print(differences, a, b);
+    return 0;
 }

@@ -126,16 +126,13 @@ static int check_free(const char *path, struct error *err)
 
 int endpoint_publish(const struct endpoint *endpoint, struct str text, struct error *err)
 {
-    struct file file;
+    SCOPED(file_close) struct file file = FILE_CLOSED;
     TRY(check_free(endpoint->path, err));
     TRY(file_create(&file, endpoint->path, err));
-    int result = fchmod(file.fd, S_IRUSR | S_IWUSR) < 0 ? fail_errno(err, endpoint->path, "cannot be made") : 0;
-    if (result == 0)
-        result = file_write(&file, text.data, text.size, err);
-    if (result == 0)
-        return file_commit(&file, err);
-    file_close(&file);
-    return -1;
+    if (fchmod(file.fd, S_IRUSR | S_IWUSR) < 0)
+        return fail_errno(err, endpoint->path, "cannot be made");
+    TRY(file_write(&file, text.data, text.size, err));
+    return file_commit(&file, err);
 }
 
 void endpoint_withdraw(const struct endpoint *endpoint, struct str text)

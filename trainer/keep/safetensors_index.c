@@ -28,11 +28,6 @@ bool safetensors_is_index(const char *path)
     return str_ends(str_of(path), STR(SAFETENSORS_INDEX_END));
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static int check_name(const char *path, const char *tensor, const char *part, struct error *err)
 {
     if (!part)
@@ -60,7 +55,7 @@ static int take_map(struct index *index, struct error *err)
         TRY(check_name(index->path, tensor, json_string_value(part), err));
         index->parts[index->count++] = json_string_value(part);
     }
-    qsort(index->parts, index->count, sizeof *index->parts, by_text);
+    qsort(index->parts, index->count, sizeof *index->parts, text_order);
     size_t different = 1;
     for (size_t i = 1; i < index->count; i++)
         if (strcmp(index->parts[i], index->parts[different - 1]) != 0)
@@ -120,7 +115,7 @@ static int open_parts(struct safetensors *file, const struct index *index, struc
 
 static const struct safetensors *part_named(const struct safetensors *file, const struct index *index, const char *part)
 {
-    const char *const *found = bsearch(&part, index->parts, index->count, sizeof *index->parts, by_text);
+    const char *const *found = bsearch(&part, index->parts, index->count, sizeof *index->parts, text_order);
     return &file->parts[found - index->parts];
 }
 
@@ -188,7 +183,7 @@ static int check_beside(const struct index *index, struct error *err)
     for (size_t i = 0; i < list.count && result == 0; i++) {
         const char *name = list.names[i];
         if (strncmp(name, first, stem) == 0 && str_ends(str_of(name), str_of(series)) &&
-            !bsearch(&name, index->parts, index->count, sizeof *index->parts, by_text))
+            !bsearch(&name, index->parts, index->count, sizeof *index->parts, text_order))
             result = fail_at(err, ERR_VERIFY, index->path, ERROR_NO_OFFSET,
                              "does not name %.100s, a part of the same model", name);
     }
@@ -248,12 +243,9 @@ static int hash_parts(const struct index *index, uint64_t *hash, struct error *e
 
 int safetensors_hash(const char *path, uint64_t *hash, struct error *err)
 {
-    struct index index;
     if (!safetensors_is_index(path))
         return file_hash(path, hash, err);
-    int result = index_read(&index, path, err);
-    if (result == 0)
-        result = hash_parts(&index, hash, err);
-    index_release(&index);
-    return result;
+    SCOPED(index_release) struct index index;
+    TRY(index_read(&index, path, err));
+    return hash_parts(&index, hash, err);
 }

@@ -69,28 +69,24 @@ int recipe_make(const struct settings *settings, const struct material *material
     if (recipe->seq > (uint32_t)config->positions)
         return fail(err, ERR_MISMATCH, "--seq %" PRIu32 " is above the model's %" PRId32 " positions", recipe->seq,
                     config->positions);
-    struct keys keys;
+    SCOPED(keys_release) struct keys keys;
     double warmup = 0; /* of the batch size */
     /* In this order: the number of steps follows from --epochs and the sizes of the batches, a warm-up that is a share
      * needs the number of steps, and the schedule's keys are checked against both. */
-    int result = keys_read(&keys, settings, err);
-    if (result == 0)
-        result = keys_batch(&keys, recipe, &warmup, err);
-    if (result == 0)
-        result = steps_of(settings, material->samples, recipe, warmup, &recipe->schedule.steps, err);
+    TRY(keys_read(&keys, settings, err));
+    TRY(keys_batch(&keys, recipe, &warmup, err));
+    TRY(steps_of(settings, material->samples, recipe, warmup, &recipe->schedule.steps, err));
     recipe->batches.steps = (uint64_t)llround(warmup < 1 ? warmup * (double)recipe->schedule.steps : warmup);
-    if (result == 0)
-        result = keys_apply(&keys, recipe, err);
-    if (result == 0 && settings->same_bits)
-        result = choose_part(recipe, err);
-    if (result == 0 && recipe->rewarmup) /* the schedule counts updates, which are fewer than steps in fp16 */
+    TRY(keys_apply(&keys, recipe, err));
+    if (settings->same_bits)
+        TRY(choose_part(recipe, err));
+    if (recipe->rewarmup) /* the schedule counts updates, which are fewer than steps in fp16 */
         recipe->schedule.begins = origin->goes_on ? origin->state.updates : 0;
-    keys_release(&keys);
-    assert(result < 0 || (recipe->batches.first > 0 && recipe->batches.first <= recipe->batch));
-    if (result == 0 && origin->goes_on && recipe->schedule.steps <= origin->state.step)
+    assert(recipe->batches.first > 0 && recipe->batches.first <= recipe->batch);
+    if (origin->goes_on && recipe->schedule.steps <= origin->state.step)
         return fail(err, ERR_USAGE, "--resume: that run is at step %" PRIu64 ", --steps is %" PRIu64,
                     origin->state.step, recipe->schedule.steps);
-    return result;
+    return 0;
 }
 
 /* Takes ownership of `part`. */

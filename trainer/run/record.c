@@ -179,16 +179,13 @@ int record_start(struct run *run, const struct setup *setup, const struct engine
  * same algorithms. */
 static int keep_products(const char *directory, const struct engine *engine, struct error *err)
 {
-    struct buf table = {0};
+    SCOPED(buf_release) struct buf table = {0};
     if (engine->products.size > 0)
         return write_small(directory, TUNE_NAME, &engine->products, err);
     if (!engine->settings->tune)
         return 0;
-    int result = file_read_all(engine->settings->tune, TUNE_BYTES_MAX, &table, err);
-    if (result == 0)
-        result = write_small(directory, TUNE_NAME, &table, err);
-    buf_release(&table);
-    return result;
+    TRY(file_read_all(engine->settings->tune, TUNE_BYTES_MAX, &table, err));
+    return write_small(directory, TUNE_NAME, &table, err);
 }
 
 int record_files(const struct run *run, const struct setup *setup, const struct engine *engine, struct error *err)

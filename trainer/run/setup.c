@@ -33,36 +33,29 @@ static int make_tokenizer(struct setup *s, const struct origin *origin, int32_t 
     if (manifest_is_bpe(&s->datasets.train[0].manifest))
         return text_bpe_files(&s->datasets.train[0], origin->files, s->recipe.config.spare > 0, (uint32_t)positions,
                               s->longer, &s->tokenizer, err);
-    struct buf vocab = {0};
+    SCOPED(buf_release) struct buf vocab = {0};
     struct tokenizer_words words;
-    char *path;
-    int result = read_vocabulary(s, &path, &vocab, &words, err);
-    if (result == 0 && origin->files && s->growth.pieces == 0)
-        result = text_check(origin->files, buf_str(&vocab), &words, s->recipe.config.spare > 0, err);
-    if (result == 0)
-        result = tokenizer_make(&s->tokenizer, path, buf_str(&vocab), &words, (uint32_t)positions, err);
-    if (result == 0 && origin->files && s->growth.pieces == 0)
-        result = text_keep(origin->files, s->longer, &s->tokenizer, err);
-    else if (result == 0 && origin->files)
+    SCOPED(mem_free_at) char *path;
+    TRY(read_vocabulary(s, &path, &vocab, &words, err));
+    if (origin->files && s->growth.pieces == 0)
+        TRY(text_check(origin->files, buf_str(&vocab), &words, s->recipe.config.spare > 0, err));
+    TRY(tokenizer_make(&s->tokenizer, path, buf_str(&vocab), &words, (uint32_t)positions, err));
+    if (origin->files && s->growth.pieces == 0)
+        return text_keep(origin->files, s->longer, &s->tokenizer, err);
+    if (origin->files)
         text_warn_lost(origin->files);
-    else if (result == 0 && manifest_option(&s->datasets.train[0].manifest, tokenizer_file_names[TOKENIZER_JSON]))
-        result = text_keep(s->datasets.train[0].directory, s->longer, &s->tokenizer, err);
-    buf_release(&vocab);
-    mem_free(path);
-    return result;
+    else if (manifest_option(&s->datasets.train[0].manifest, tokenizer_file_names[TOKENIZER_JSON]))
+        return text_keep(s->datasets.train[0].directory, s->longer, &s->tokenizer, err);
+    return 0;
 }
 
 static int grow(struct setup *s, const struct origin *origin, struct model_config *config, struct error *err)
 {
-    struct buf vocab = {0};
+    SCOPED(buf_release) struct buf vocab = {0};
     struct tokenizer_words words;
-    char *path;
-    int result = read_vocabulary(s, &path, &vocab, &words, err);
-    if (result == 0)
-        result = grow_plan(origin->files, buf_str(&vocab), &words, config, &s->growth, err);
-    buf_release(&vocab);
-    mem_free(path);
-    return result;
+    SCOPED(mem_free_at) char *path;
+    TRY(read_vocabulary(s, &path, &vocab, &words, err));
+    return grow_plan(origin->files, buf_str(&vocab), &words, config, &s->growth, err);
 }
 
 static int refuse_more_pieces(const struct origin *origin, int32_t rows, uint32_t pieces, struct error *err)
@@ -184,12 +177,9 @@ int setup_open(struct setup *s, const struct settings *settings, struct origin *
 
 static int follow_texts(struct setup *s, struct model_config *config, struct error *err)
 {
-    struct origin origin;
-    int result = origin_find(&origin, s->settings, err);
-    if (result == 0)
-        result = texts_open(s, &origin, config, err);
-    origin_release(&origin);
-    return result;
+    SCOPED(origin_release) struct origin origin;
+    TRY(origin_find(&origin, s->settings, err));
+    return texts_open(s, &origin, config, err);
 }
 
 int setup_follow(struct setup *s, const struct settings *settings, const struct recipe *recipe, struct error *err)

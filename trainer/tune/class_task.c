@@ -257,21 +257,18 @@ static int score_one(const struct class_job *job, const struct evaluation_work *
     const struct model_config *config = model_config(work->model);
     const bool texts = job->kind->head == HEAD_CLASS;
     struct class_predictions p = {0};
+    SCOPED(mem_free_at)
     float *logits = mem_array(predict_rows(job->dev[i]) * (size_t)head_labels(job->kind->head, config), sizeof *logits);
-    int result = predict(work, job->dev[i], logits, &p.loss, err);
+    TRY(predict(work, job->dev[i], logits, &p.loss, err));
     p.logits = logits;
-    if (result == 0 && texts)
+    if (texts)
         take_predictions(job, job->dev[i], config, &p);
-    if (result == 0)
-        job->kind->score(job, i, &p, scores);
-    if (result == 0 && directory && i == 0 && texts && job->labels.count > 1 && !job->labels.several)
+    job->kind->score(job, i, &p, scores);
+    if (directory && i == 0 && texts && job->labels.count > 1 && !job->labels.several)
         add_errors(job, &p, scores);
-    if (result == 0 && directory && job->kind->predict)
-        result = job->kind->predict(job, work, directory, i, logits, err);
-    mem_free(logits);
     mem_free(p.found);
     mem_free(p.numbers);
-    return result;
+    return directory && job->kind->predict ? job->kind->predict(job, work, directory, i, logits, err) : 0;
 }
 
 /* With a directory, predictions are written there. */
@@ -349,11 +346,6 @@ void class_cutter_release(struct class_cutter *c)
     ids_release(&c->pieces);
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 void class_names_take(struct class_names *names, const char *const *columns, size_t count)
 {
     *names = (struct class_names){
@@ -366,7 +358,7 @@ void class_names_take(struct class_names *names, const char *const *columns, siz
         snprintf(names->texts[i], LABEL_NAME_SIZE, "%s", columns[i]);
         names->names[i] = names->texts[i];
     }
-    qsort(names->names, count, sizeof *names->names, by_text);
+    qsort(names->names, count, sizeof *names->names, text_order);
     for (size_t i = 0; i < count; i++)
         names->rank[(size_t)(names->names[i] - names->texts[0]) / LABEL_NAME_SIZE] = (uint32_t)i;
 }

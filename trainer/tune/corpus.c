@@ -126,17 +126,12 @@ int corpus_read(struct corpus *corpus, struct corpus *held, const char *path, co
     return more;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 uint64_t corpus_label(struct corpus *c, const char *const *names, size_t count)
 {
     uint64_t unknown = 0;
     for (size_t i = 0; i < c->samples.mark_count; i++) {
         const char *tag = corpus_tag(c, c->word_of[i]);
-        const char *const *found = bsearch(&tag, names, count, sizeof *names, by_text);
+        const char *const *found = bsearch(&tag, names, count, sizeof *names, text_order);
         c->samples.marks[i].label = found ? (uint32_t)(found - names) : 0;
         unknown += !found;
     }

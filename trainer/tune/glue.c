@@ -95,18 +95,13 @@ static int predict_file(const struct class_job *job, const struct evaluation_wor
     const struct samples *test = &g->tests[i].samples;
     char name[32];
     snprintf(name, sizeof name, "%s.tsv", g->task->devs[i].out);
-    char *folder = path_join(directory, "predictions"), *path = path_join(folder, name);
-    float *own = mem_array(test->count * g->task->labels, sizeof *own);
-    int result = path_make_directory(folder, err);
-    if (result == 0 && test->count > 0)
-        result = predict(work, test, own, NULL, err);
-    if (result == 0)
-        result = glue_write_predictions(g->task, path, test->count > 0 ? own : logits,
-                                        test->count > 0 ? test->count : job->dev[i]->count, err);
-    mem_free(own);
-    mem_free(path);
-    mem_free(folder);
-    return result;
+    SCOPED(mem_free_at) char *folder = path_join(directory, "predictions"), *path = path_join(folder, name);
+    SCOPED(mem_free_at) float *own = mem_array(test->count * g->task->labels, sizeof *own);
+    TRY(path_make_directory(folder, err));
+    if (test->count > 0)
+        TRY(predict(work, test, own, NULL, err));
+    return glue_write_predictions(g->task, path, test->count > 0 ? own : logits,
+                                  test->count > 0 ? test->count : job->dev[i]->count, err);
 }
 
 /* The loss of the last step. */

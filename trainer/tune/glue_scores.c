@@ -183,11 +183,6 @@ int glue_write_predictions(const struct glue_task *task, const char *path, const
     return file_write_all(path, text.data, text.size, err);
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 int glue_write_results(const char *path, const json_t *values, struct error *err)
 {
     const size_t count = json_object_size(values);
@@ -196,7 +191,7 @@ int glue_write_results(const char *path, const json_t *values, struct error *err
     json_t *value;
     size_t n = 0;
     json_object_foreach((json_t *)values, key, value) keys[n++] = key;
-    qsort(keys, count, sizeof *keys, by_name);
+    qsort(keys, count, sizeof *keys, text_order);
     for (size_t i = 0; i < count; i++) {
         value = json_object_get(values, keys[i]);
         buf_addf(&text, "%s = ", keys[i]);

@@ -105,11 +105,6 @@ int labelled_read(const struct labelled_options *options, struct labelled *rows,
     return result;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* The end of a row's labels. */
 static const char *labels_end(const struct labelled *rows, size_t row)
 {
@@ -232,7 +227,7 @@ size_t labelled_names(const struct labelled *rows, const char ***names, uint64_t
     const char *at = rows->names.data;
     for (size_t i = 0; i < all; i++, at += strlen(at) + 1)
         (*names)[i] = at;
-    qsort(*names, all, sizeof **names, by_name);
+    qsort(*names, all, sizeof **names, text_order);
     for (size_t i = 0; i < all; i++) {
         const char *name = (*names)[i];
         if (count == 0 || strcmp(name, (*names)[count - 1]) != 0) {
@@ -253,7 +248,7 @@ void labelled_resolve(struct labelled *rows, const char *const *names, size_t co
         bool known = true;
         for (const char *name = rows->names.data + rows->name_at[i]; known && name < labels_end(rows, i);
              name += strlen(name) + 1) {
-            const char *const *found = bsearch(&name, names, count, sizeof *names, by_name);
+            const char *const *found = bsearch(&name, names, count, sizeof *names, text_order);
             known = found != NULL;
             if (!known && rows->unknown++ == 0)
                 memccpy(rows->first, name, '\0', sizeof rows->first);

@@ -30,21 +30,21 @@ int reading_find(struct reading *r, const struct settings *settings, const char 
 
 static int read_weights(struct reading *r, struct error *err)
 {
-    struct names_report report;
-    int result = engine_read_weights(&r->engine, r->origin.weights, &report, err);
-    if (result == 0 && report.drawn.size > 0) {
-        result = fail_at(err, ERR_MISMATCH, r->origin.weights, ERROR_NO_OFFSET,
-                         "has no trained head for this: no %.200s", buf_text(&report.drawn));
+    SCOPED(names_report_release) struct names_report report;
+    TRY(engine_read_weights(&r->engine, r->origin.weights, &report, err));
+    if (report.drawn.size > 0) {
+        fail_at(err, ERR_MISMATCH, r->origin.weights, ERROR_NO_OFFSET, "has no trained head for this: no %.200s",
+                buf_text(&report.drawn));
         if (r->recipe.config.task_heads >> HEAD_MASKED & 1)
             hint_command(
                 err,
                 "it fits models with a trained head for masked words; dstrain --shards DATASET --init %s trains one",
                 r->origin.name);
+        return -1;
     }
-    if (result == 0 && report.body.size > 0)
+    if (report.body.size > 0)
         log_say("note       of that model, not used: %s", buf_text(&report.body));
-    names_report_release(&report);
-    return result;
+    return 0;
 }
 
 int reading_open(struct reading *r, const struct source *source, struct error *err)

@@ -15,11 +15,6 @@ struct tagging {
     uint64_t unknown; /* words of dev whose tag the training lacks */
 };
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* The distinct tags of a corpus; the caller mem_free's them. */
 static size_t distinct(const struct corpus *corpus, const char ***names)
 {
@@ -27,7 +22,7 @@ static size_t distinct(const struct corpus *corpus, const char ***names)
     *names = mem_array(corpus->words + 1, sizeof **names);
     for (size_t i = 0; i < corpus->words; i++)
         (*names)[i] = corpus_tag(corpus, i);
-    qsort(*names, corpus->words, sizeof **names, by_text);
+    qsort(*names, corpus->words, sizeof **names, text_order);
     for (size_t i = 0; i < corpus->words; i++)
         if (count == 0 || strcmp((*names)[i], (*names)[count - 1]) != 0)
             (*names)[count++] = (*names)[i];

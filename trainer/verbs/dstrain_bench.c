@@ -302,16 +302,15 @@ static int tune(struct bench *b, struct error *err)
 {
     const char *path = b->settings->tune;
     const struct pack_limits limits = limits_of(b);
-    struct buf table = {0};
+    SCOPED(buf_release) struct buf table = {0};
     if (b->device != DEVICE_CUDA)
         return 0;
-    int result = backend_tune(b->ops, &b->config, &limits, path != NULL, &table, err);
-    if (result == 0 && path)
-        result = file_write_all(path, table.data, table.size, err);
-    if (result == 0 && path)
-        say_tuned(path);
-    buf_release(&table);
-    return result;
+    TRY(backend_tune(b->ops, &b->config, &limits, path != NULL, &table, err));
+    if (!path)
+        return 0;
+    TRY(file_write_all(path, table.data, table.size, err));
+    say_tuned(path);
+    return 0;
 }
 
 static void profile(struct bench *b, const struct bench_result *r)

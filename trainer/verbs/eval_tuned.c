@@ -256,21 +256,17 @@ static int check_head(const struct tuned *t, struct names_report *report, struct
 
 static int read_model(struct tuned *t, struct error *err)
 {
-    struct names_report report = {0};
+    SCOPED(names_report_release) struct names_report report = {0};
     const json_t *precision = json_object_get(t->record, "precision");
     TRY(engine_choose(&t->engine, &t->settings, &t->setup.recipe, &t->setup.task, err));
     TRY(engine_open(&t->engine, engine_precision(&t->engine, json_string_value(precision)), NULL, err));
     TRY(engine_load(&t->engine, ENGINE_MODEL, err));
-    int result = engine_read_weights(&t->engine, t->origin.weights, &report, err);
-    if (result == 0)
-        result = check_head(t, &report, err);
-    if (result == 0) {
-        console_init(t->origin.name, "", buf_text(&report.body));
-        if (head_choice_tells(&t->setup.recipe.head, &report))
-            head_choice_say(&t->setup.recipe.head, &report);
-    }
-    names_report_release(&report);
-    return result;
+    TRY(engine_read_weights(&t->engine, t->origin.weights, &report, err));
+    TRY(check_head(t, &report, err));
+    console_init(t->origin.name, "", buf_text(&report.body));
+    if (head_choice_tells(&t->setup.recipe.head, &report))
+        head_choice_say(&t->setup.recipe.head, &report);
+    return 0;
 }
 
 static bool close_all(struct tuned *t, int result, struct error *err)

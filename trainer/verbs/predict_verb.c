@@ -160,11 +160,6 @@ static int open_engine(struct predicting *p, struct error *err)
     return reading_open(&p->reading, &source, err);
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 double predicting_label(const struct predicting *p, struct str text)
 {
     char copy[LABEL_NAME_SIZE], *end;
@@ -181,7 +176,7 @@ double predicting_label(const struct predicting *p, struct str text)
         return *end == '\0' && isfinite(value) ? value : (double)NAN;
     }
     const char *wanted = copy;
-    const char *const *found = bsearch(&wanted, p->names.names, p->names.count, sizeof *found, by_name);
+    const char *const *found = bsearch(&wanted, p->names.names, p->names.count, sizeof *found, text_order);
     return found ? (double)(found - p->names.names) : (double)NAN;
 }
 
@@ -460,7 +455,7 @@ static int predict_rows_of_table(struct predicting *p, json_t **scores, struct e
 static int run(struct predicting *p, struct error *err)
 {
     const double from = clock_now();
-    json_t *scores = NULL;
+    json_auto_t *scores = NULL;
     TRY(check_out(p, err));
     TRY(open_model(p, err));
     const struct applied *to = &applied[p->samples.head];
@@ -469,14 +464,13 @@ static int run(struct predicting *p, struct error *err)
     TRY(open_engine(p, err));
     TRY(open_output(p, err));
     progress_open(&p->progress);
-    int result = to->predict(p, &scores, err);
+    const int result = to->predict(p, &scores, err);
     progress_close(&p->progress);
-    if (result == 0 && !p->to_stdout)
-        result = file_commit(&p->to, err);
-    if (result == 0)
-        report(p, to, clock_now() - from, scores);
-    json_decref(scores);
-    return result;
+    TRY(result);
+    if (!p->to_stdout)
+        TRY(file_commit(&p->to, err));
+    report(p, to, clock_now() - from, scores);
+    return 0;
 }
 
 int dstrain_predict(void *context, struct opt_paths bare, struct error *err)

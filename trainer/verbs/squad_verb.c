@@ -15,21 +15,18 @@ static bool asked(void *processes)
 
 static int load(struct engine *e, const struct origin *origin, struct error *err)
 {
-    struct names_report report;
+    SCOPED(names_report_release) struct names_report report = {0};
     TRY(engine_open(e, engine_precision(e, NULL), NULL, err));
     TRY(engine_load(e, ENGINE_MODEL, err));
-    const int result = engine_read_weights(e, origin->weights, &report, err);
-    if (result == 0) {
-        const bool tells = head_choice_tells(&e->recipe->head, &report);
-        console_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
-        if (tells)
-            head_choice_say(&e->recipe->head, &report);
-    }
-    if (result == 0 && (report.drawn.size > 0 || report.misshapen.size > 0 || e->recipe->head.drawn))
+    TRY(engine_read_weights(e, origin->weights, &report, err));
+    const bool tells = head_choice_tells(&e->recipe->head, &report);
+    console_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
+    if (tells)
+        head_choice_say(&e->recipe->head, &report);
+    if (report.drawn.size > 0 || report.misshapen.size > 0 || e->recipe->head.drawn)
         log_warn("%s cannot answer questions yet, as its head is drawn at random: --train FILE trains it",
                  origin->name);
-    names_report_release(&report);
-    return result;
+    return 0;
 }
 
 static int answer_all(struct setup *setup, struct process_group *processes, const struct origin *origin,
