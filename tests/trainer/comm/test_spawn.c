@@ -239,28 +239,35 @@ TEST(children_are_ranks_that_meet)
     }
 }
 
-/* Two commands with two processes each meet at one FILE. */
-TEST(commands_of_several_machines_meet)
+/* Two commands with two processes each, which meet at one FILE, and succeed. */
+static void run_two(uint64_t restarts, const char *what, uint32_t victim, struct outcome outcomes[2])
 {
     struct parent parents[2];
-    struct outcome outcomes[2];
     char place[] = "spawn_test.XXXXXX";
     const int fd = mkstemp(place);
     assert_true(fd >= 0);
     close(fd);
     for (uint32_t i = 0; i < 2; i++) {
-        struct launch launch = {.kind = LAUNCH_COMMAND, .rank = 2 * i, .size = 4, .children = 2, .listener = -1};
+        struct launch launch = {
+            .kind = LAUNCH_COMMAND, .rank = 2 * i, .size = 4, .children = 2, .listener = -1, .restarts = restarts};
         strcpy(launch.rendezvous, place);
-        start(&parents[i], launch, "work", UINT32_MAX / 2);
+        start(&parents[i], launch, what, victim);
     }
     for (unsigned i = 0; i < 2; i++) {
         finish(&parents[i], &outcomes[i]);
-        assert_string_equal(outcomes[i].err, "");
         assert_int_equal(outcomes[i].code, 0);
     }
+    assert_int_not_equal(access(place, F_OK), 0);
+}
+
+TEST(commands_of_several_machines_meet)
+{
+    struct outcome outcomes[2];
+    run_two(0, "work", UINT32_MAX / 2, outcomes);
+    for (unsigned i = 0; i < 2; i++)
+        assert_string_equal(outcomes[i].err, "");
     assert_string_equal(outcomes[0].out, "rank 0 of 4, local 0 of 2\n");
     assert_string_equal(outcomes[1].out, "");
-    assert_int_not_equal(access(place, F_OK), 0);
 }
 
 TEST(the_first_error_is_shown_once)
@@ -327,31 +334,33 @@ static void await_ready(const struct parent *parent)
     sleep_ms(200);
 }
 
+/* A run that waits, and gets a signal once all have met: the parent alone, or with `all` the whole group, as from a
+ * terminal or Slurm. */
+static void stop(uint32_t count, int number, bool all, struct outcome *outcome)
+{
+    struct parent parent;
+    start(&parent, ranks(count), "stop", 0);
+    await_ready(&parent);
+    kill(all ? -parent.pid : parent.pid, number);
+    finish(&parent, outcome);
+}
+
 TEST(a_stop_is_handed_on)
 {
     const int numbers[] = {SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGXCPU};
     for (size_t i = 0; i < 3; i++) {
-        struct parent parent;
         struct outcome outcome;
-        start(&parent, ranks(3), "stop", 0);
-        await_ready(&parent);
-        kill(parent.pid, numbers[i]);
-        finish(&parent, &outcome);
+        stop(3, numbers[i], false, &outcome);
         assert_int_equal(outcome.code, ERR_STOPPED);
         says_once(outcome.err, "stopped on request");
     }
 }
 
-/* A signal to the whole group, as from a terminal or Slurm, is one request and not a second one that ends processes at
- * once. */
+/* It is one request and not a second one that ends processes at once. */
 TEST(a_signal_to_all_counts_once)
 {
-    struct parent parent;
     struct outcome outcome;
-    start(&parent, ranks(3), "stop", 0);
-    await_ready(&parent);
-    kill(-parent.pid, SIGTERM);
-    finish(&parent, &outcome);
+    stop(3, SIGTERM, true, &outcome);
     assert_int_equal(outcome.code, ERR_STOPPED);
     says_once(outcome.err, "stopped on request");
 }
@@ -449,23 +458,8 @@ TEST(a_single_child_is_started_again)
 /* A rank of the second command is lost: both start theirs again, and all meet a second time. */
 TEST(commands_of_several_machines_start_again)
 {
-    struct parent parents[2];
     struct outcome outcomes[2];
-    char place[] = "spawn_test.XXXXXX";
-    const int fd = mkstemp(place);
-    assert_true(fd >= 0);
-    close(fd);
-    for (uint32_t i = 0; i < 2; i++) {
-        struct launch launch = ranks_again(2, 3);
-        launch.rank = 2 * i;
-        launch.size = 4;
-        strcpy(launch.rendezvous, place);
-        start(&parents[i], launch, "plan s9@5 ok", 3);
-    }
-    for (unsigned i = 0; i < 2; i++) {
-        finish(&parents[i], &outcomes[i]);
-        assert_int_equal(outcomes[i].code, 0);
-    }
+    run_two(3, "plan s9@5 ok", 3, outcomes);
     assert_string_equal(outcomes[0].out, "start 0\nstart 1 after\n");
     says_once(outcomes[0].err, "from step 40 (restart 1 of 3)");
     says_once(outcomes[1].err,
@@ -529,13 +523,9 @@ TEST(a_stop_of_a_later_start_is_a_stop)
 
 TEST(children_die_with_their_parent)
 {
-    struct parent parent;
     struct outcome outcome;
-    start(&parent, ranks(3), "stop", 0);
-    await_ready(&parent);
     const double from = clock_now();
-    kill(parent.pid, SIGKILL);
-    finish(&parent, &outcome); /* reads until the last of them has closed its end */
+    stop(3, SIGKILL, false, &outcome); /* reads until the last of them has closed its end */
     assert_int_equal(outcome.code, 128 + SIGKILL);
     assert_true(clock_now() - from < 10);
 }

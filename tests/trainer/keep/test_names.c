@@ -79,6 +79,15 @@ static void write_tensors(struct fixture *f, size_t count)
     assert_ok(safetensors_write(f->path, f->tensors, count, NULL, err));
 }
 
+/* Reads the file where nobody asks what was drawn or left over. */
+static int read_weights(const struct fixture *f, const struct params *params, float *flat)
+{
+    struct names_report report;
+    const int result = names_read(f->path, params, 7, flat, &report, err);
+    names_report_release(&report);
+    return result;
+}
+
 static void expect_same_weights(const struct fixture *f)
 {
     assert_memory_equal(f->weights, f->other, f->params.size * sizeof(float));
@@ -149,39 +158,34 @@ TEST_WITH(absent_heads_are_drawn_and_named, set_up, tear_down)
 
     f->tensors[0] = f->tensors[--count];
     write_tensors(f, count); /* the word embedding is missing */
-    assert_fails(names_read(f->path, &f->params, 7, f->other, &report, err), ERR_MISMATCH);
+    assert_fails(read_weights(f, &f->params, f->other), ERR_MISMATCH);
     assert_non_null(strstr(tiny_err.text, "word_embeddings"));
-    names_report_release(&report);
 }
 
 TEST_WITH(what_does_not_fit_is_refused, set_up, tear_down)
 {
     struct fixture *f = *state;
-    struct names_report report;
     struct tensor *bias = tensor_named(f, "bert.pooler.dense.bias");
     const struct tensor good = *bias;
     bias->shape[0] = 2;
     bias->shape[1] = 4;
     bias->rank = 2;
     write_tensors(f, f->params.count);
-    assert_fails(names_read(f->path, &f->params, 7, f->other, &report, err), ERR_MISMATCH);
+    assert_fails(read_weights(f, &f->params, f->other), ERR_MISMATCH);
     assert_non_null(strstr(tiny_err.text, "[2, 4]"));
-    names_report_release(&report);
 
     *bias = good;
     bias->type = TENSOR_I32;
     write_tensors(f, f->params.count);
-    assert_fails(names_read(f->path, &f->params, 7, f->other, &report, err), ERR_UNSAFE);
-    names_report_release(&report);
+    assert_fails(read_weights(f, &f->params, f->other), ERR_UNSAFE);
 
     *bias = good;
     f->tensors[f->params.count] = good;
     f->tensors[f->params.count].name = "module.bert.pooler.dense.bias";
     write_tensors(f, f->params.count + 1);
-    assert_fails(names_read(f->path, &f->params, 7, f->other, &report, err), ERR_UNSAFE);
+    assert_fails(read_weights(f, &f->params, f->other), ERR_UNSAFE);
     assert_non_null(strstr(tiny_err.text, "module.bert.pooler.dense.bias"));
     assert_non_null(strstr(tiny_err.text, "holds bert.pooler.dense.bias"));
-    names_report_release(&report);
 }
 
 TEST(wrappers_are_taken_off)
@@ -232,10 +236,9 @@ TEST_WITH(wrapped_files_are_read, set_up, tear_down)
 
     f->tensors[0].name = "student.embeddings";
     write_tensors(f, 1);
-    assert_fails(names_read(f->path, &f->params, 1, f->other, &report, err), ERR_MISMATCH);
+    assert_fails(read_weights(f, &f->params, f->other), ERR_MISMATCH);
     assert_string_equal(tiny_err.text, "has no tensor bert.embeddings.word_embeddings.weight");
     assert_string_equal(tiny_err.hint, "it has 1 tensor: student.embeddings");
-    names_report_release(&report);
 }
 
 /* transformers computes with a decoder that the file holds beside the tied table. */
@@ -246,7 +249,6 @@ TEST_WITH(a_decoder_of_its_own_is_refused, set_up, tear_down)
         {"cls.predictions.bias", "module.cls.predictions.decoder.bias"},
     };
     struct fixture *f = *state;
-    struct names_report report;
     struct model_config spans = small_config();
     struct params body;
     spans.task_heads = 1u << HEAD_SPAN;
@@ -260,25 +262,21 @@ TEST_WITH(a_decoder_of_its_own_is_refused, set_up, tear_down)
         memcpy(half, values, sizeof half);
         copy->data = values;
         write_tensors(f, f->params.count + 1);
-        assert_ok(names_read(f->path, &f->params, 1, f->other, &report, err));
+        assert_ok(read_weights(f, &f->params, f->other));
         expect_same_weights(f);
-        names_report_release(&report);
 
         values[copy->bytes / sizeof *values - 1] += 0.5f;
         write_tensors(f, f->params.count + 1);
-        assert_fails(names_read(f->path, &f->params, 1, f->other, &report, err), ERR_UNSAFE);
+        assert_fails(read_weights(f, &f->params, f->other), ERR_UNSAFE);
         assert_non_null(strstr(tiny_err.text, pairs[i][0]));
         assert_non_null(strstr(tiny_err.text, pairs[i][1]));
-        names_report_release(&report);
-        assert_ok(names_read(f->path, &body, 1, f->other, &report, err)); /* another task never reads it */
-        names_report_release(&report);
+        assert_ok(read_weights(f, &body, f->other)); /* another task never reads it */
 
         copy->shape[0]--;
         copy->bytes -= copy->bytes / (copy->shape[0] + 1);
         copy->data = half;
         write_tensors(f, f->params.count + 1);
-        assert_fails(names_read(f->path, &f->params, 1, f->other, &report, err), ERR_UNSAFE);
-        names_report_release(&report);
+        assert_fails(read_weights(f, &f->params, f->other), ERR_UNSAFE);
     }
     params_release(&body);
 }
@@ -313,7 +311,6 @@ TEST_WITH(layers_beyond_the_config_are_named, set_up, tear_down)
 TEST_WITH(an_untied_decoder_must_be_the_table, set_up, tear_down)
 {
     struct fixture *f = *state;
-    struct names_report report;
     struct model_config config = small_config();
     static const struct {
         uint32_t heads;
@@ -343,10 +340,9 @@ TEST_WITH(an_untied_decoder_must_be_the_table, set_up, tear_down)
         config.task_heads = cases[i].heads;
         params_init(&params, &config);
         if (cases[i].kind == ERR_NONE)
-            assert_ok(names_read(f->path, &params, 1, NULL, &report, err));
+            assert_ok(read_weights(f, &params, NULL));
         else
-            assert_fails(names_read(f->path, &params, 1, NULL, &report, err), cases[i].kind);
-        names_report_release(&report);
+            assert_fails(read_weights(f, &params, NULL), cases[i].kind);
         params_release(&params);
     }
 }
@@ -449,8 +445,7 @@ TEST_WITH(a_grown_table_has_means, set_up, tear_down)
     const struct param *type = params_find(&params, "bert.embeddings.token_type_embeddings.weight");
     assert_memory_equal(read + type->offset, tensor_named(f, type->name)->data, type->count * sizeof *read);
 
-    assert_fails(names_read(f->path, &params, 1, read, &report, err), ERR_MISMATCH); /* only where it is asked for */
-    names_report_release(&report);
+    assert_fails(read_weights(f, &params, read), ERR_MISMATCH); /* only where it is asked for */
     mem_free(read);
     params_release(&params);
 }
@@ -458,15 +453,13 @@ TEST_WITH(a_grown_table_has_means, set_up, tear_down)
 TEST_WITH(sixteen_bits_are_widened, set_up, tear_down)
 {
     struct fixture *f = *state;
-    struct names_report report;
     uint16_t half[8] = {0x3f80, 0xbf80, 0, 0, 0, 0, 0, 0x4000};
     struct tensor *bias = tensor_named(f, "bert.pooler.dense.bias");
     *bias = (struct tensor){bias->name, TENSOR_BF16, 1, {8}, half, sizeof half};
     write_tensors(f, f->params.count);
-    assert_ok(names_read(f->path, &f->params, 7, f->other, &report, err));
+    assert_ok(read_weights(f, &f->params, f->other));
     const float *read = f->other + params_find(&f->params, "bert.pooler.dense.bias")->offset;
     assert_true(read[0] == 1 && read[1] == -1 && read[2] == 0 && read[7] == 2);
-    names_report_release(&report);
 }
 
 /* ---- config.json ---- */
