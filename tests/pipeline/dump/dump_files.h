@@ -58,6 +58,16 @@ static UNUSED void add_stream(struct buf *out, struct str text, int level, size_
     BZ2_bzCompressEnd(&stream);
 }
 
+/* The file of a text: as it is, or with `packed` one such stream. */
+static UNUSED void file_of_text(struct buf *file, struct str text, bool packed, int level, size_t block_bytes)
+{
+    buf_reset(file);
+    if (packed)
+        add_stream(file, text, level, block_bytes);
+    else
+        buf_add_str(file, text);
+}
+
 /* ------------------------------------------------------------------------------------------------------- dumps */
 
 static const char test_head[] =

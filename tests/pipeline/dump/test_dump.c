@@ -306,11 +306,7 @@ TEST(a_byte_order_mark_is_no_text)
     for (size_t window = 1; window < 8; window++) {
         struct dump_options options = small_options(window);
         options.kind = SOURCE_JSONL;
-        buf_reset(&file);
-        if (window % 2)
-            add_stream(&file, STR("\xef\xbb\xbf{}"), 9, window);
-        else
-            buf_add_text(&file, "\xef\xbb\xbf{}");
+        file_of_text(&file, STR("\xef\xbb\xbf{}"), window % 2, 9, window);
         assert_int_equal(read_bytes(buf_str(&file), &options, &out, &err), 0);
         assert_non_null(strstr(buf_text(&out), "records 1 oversize 0\n-- 2\n{}\n"));
     }
@@ -391,11 +387,7 @@ TEST(a_peek_gives_whole_records)
     struct dump *dump;
     add_dump(&text, 30, 300, 2);
     for (int shape = 0; shape < 4; shape++) {
-        buf_reset(&file);
-        if (shape % 2)
-            add_stream(&file, buf_str(&text), 1, 150);
-        else
-            buf_add_str(&file, buf_str(&text));
+        file_of_text(&file, buf_str(&text), shape % 2, 1, 150);
         if (shape >= 2)
             file.data[file.size - 40] ^= 1; /* a peek ignores damage */
         for (size_t window = 300; window < 1 << 20; window *= 9) {
@@ -557,11 +549,10 @@ TEST(a_restart_gives_the_groups_that_were_missing)
     add_page(&text, 9, 5, &random);
     buf_add_text(&text, "<page><page></page></mediawiki>\n");
     for (int shape = 0; shape < 3; shape++) {
-        buf_reset(&file);
-        if (shape == 0)
-            buf_add_str(&file, buf_str(&text));
-        if (shape == 1)
-            add_stream(&file, buf_str(&text), 1, 30);
+        if (shape < 2)
+            file_of_text(&file, buf_str(&text), shape == 1, 1, 30);
+        else
+            buf_reset(&file);
         for (size_t at = 0; shape == 2 && at < text.size; at += 90)
             add_stream(&file, (struct str){text.data + at, text.size - at < 90 ? text.size - at : 90}, 1, 47);
         if (shape == 2)
@@ -614,11 +605,7 @@ TEST(text_and_jsonl_restart_too)
     for (unsigned i = 0; i < 60; i++)
         buf_addf(&text, "{\"%u\": %u}%s%s", i, test_random(&random), i % 3 ? "\n" : " \r\n", i % 7 ? "" : " \n\n");
     for (int shape = 0; shape < 4; shape++) {
-        buf_reset(&file);
-        if (shape % 2)
-            add_stream(&file, buf_str(&text), 1, 13);
-        else
-            buf_add_str(&file, buf_str(&text));
+        file_of_text(&file, buf_str(&text), shape % 2, 1, 13);
         const char *path = test_file(buf_str(&file));
         for (size_t window = file.size / 100 + 1; window < 2 * file.size; window = window * 2 + 1) {
             struct dump_options options = small_options(window);
@@ -643,11 +630,7 @@ TEST(a_length_is_compared_before_reading)
     for (int shape = 0; shape < 2; shape++) {
         struct dump *dump;
         struct dump_options options = small_options(50);
-        buf_reset(&file);
-        if (shape == 1)
-            add_stream(&file, buf_str(&text), 1, 13);
-        else
-            buf_add_str(&file, buf_str(&text));
+        file_of_text(&file, buf_str(&text), shape == 1, 1, 13);
         assert_int_equal(read_bytes(buf_str(&file), &options, &before, &err), 0);
         assert_int_equal(dump_open(&dump, test_file(buf_str(&file)), &options, &err), 0);
         assert_int_equal(dump_exceeds(dump, 0, &err), 1);
@@ -740,11 +723,7 @@ TEST(a_pipe_is_as_a_file)
     struct error err;
     add_dump(&text, 300, 3000, 4);
     for (int shape = 0; shape < 3; shape++) {
-        buf_reset(&file);
-        if (shape == 0)
-            buf_add_str(&file, buf_str(&text));
-        else
-            add_stream(&file, buf_str(&text), shape == 1 ? 1 : 9, 0);
+        file_of_text(&file, buf_str(&text), shape > 0, shape == 1 ? 1 : 9, 0);
         for (size_t window = 4096; window < 1 << 21; window *= 16) {
             struct dump_options options = small_options(window);
             assert_int_equal(read_bytes(buf_str(&file), &options, &out, &err), 0);
