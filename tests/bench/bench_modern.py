@@ -9,8 +9,8 @@ Seconds of CPU time per step of 2,048 tokens (4,096: one sequence), 15 % of them
 rounds, and their ratio. dstrain's are the difference between two runs, one of which has as many steps again, so neither
 the start nor the last checkpoint counts. Samples fill their length; they have random words. Then, in fp32: what a FLOP
 costs compared with another model of dstrain, at 128 tokens, as `dstrain plan` counts FLOPs; and what a local layer
-costs per token at 4,096 tokens compared with 512: the difference between models of 13 layers and of one, of which
-the first alone is global."""
+costs per token at 4,096 tokens compared with 512: the difference between models of 14 and of 2 layers, of which
+the first is global and the last computes only the rows that heads read."""
 
 import argparse
 import json
@@ -150,7 +150,7 @@ def compare_models():
 
 def compare_layers():
     models = []
-    for layers in (1, 13):
+    for layers in (2, 14):
         config = json.loads((cache / "exported" / "config.json").read_text())
         config.pop("layer_types", None)
         config.update(num_hidden_layers=layers, global_attn_every_n_layers=100)
