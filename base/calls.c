@@ -1,5 +1,5 @@
-/* The system calls on files. Those that change what is on disk are counted, and those that read (faults.h), so that a
- * test can try every moment at which a disk fills up or fails, or a machine stops. */
+/* System calls on files. Those that change the disk, and those that read, are counted (faults.h), so that a test can
+ * make each of them fail in turn: a full disk, an error of it, a crash. */
 #include "base/calls.h"
 
 #include "base/faults.h"
@@ -22,7 +22,8 @@ int call_open(const char *path)
     return fd;
 }
 
-/* Waits for data or the end of the file: 0, or -1 if a stop is requested. */
+/* Waits until the descriptor has data or is at its end. Returns 0; -1 with errno on an error, EINTR if a stop is
+ * requested. */
 static int wait_for_data(int fd)
 {
     struct pollfd ready = {.fd = fd, .events = POLLIN};

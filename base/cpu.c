@@ -33,7 +33,7 @@ const char *vector_level_name(enum vector_level level)
 
 static enum vector_level level_wanted(enum vector_level most)
 {
-    const char *wanted = getenv("DSDATA_CPU");
+    const char *wanted = getenv("DSDATA_CPU"); /* an unknown name is ignored */
     for (enum vector_level level = VECTOR_BASE; wanted && level < most; level++)
         if (strcmp(wanted, vector_level_name(level)) == 0)
             return level;
@@ -42,7 +42,7 @@ static enum vector_level level_wanted(enum vector_level most)
 
 enum vector_level vector_level(void)
 {
-    static atomic_int known = -1; /* concurrent callers find the same answer */
+    static atomic_int known = -1; /* concurrent callers compute the same value */
     int level = atomic_load_explicit(&known, memory_order_relaxed);
     if (level < 0) {
         level = (int)level_wanted(level_of_machine());

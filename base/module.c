@@ -35,12 +35,12 @@ void module_hand_over(const char *pattern, char **argv)
     mem_free(path);
 }
 
-/* This build has no modules, so this is never called. */
+/* A static program loads no modules. Callers ask first; this is a safeguard. */
 const void *module_load(const char *file, const char *symbol, int interface, const char *what, struct error *err)
 {
     (void)symbol;
     (void)interface;
-    fail(err, ERR_USAGE, "%s does not load: this is a static program, which has no use for %s", file, what);
+    fail(err, ERR_USAGE, "cannot load %s: this is a static program, which loads no modules (%s)", file, what);
     return NULL;
 }
 

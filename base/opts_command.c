@@ -1,4 +1,4 @@
-/* Command lines that repeat the options given, for another verb or with other values. */
+/* Makes a command line of the options given, for another verb or with other values. */
 #include "base/opts_rows.h"
 
 #include "base/output.h"

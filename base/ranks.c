@@ -227,7 +227,7 @@ int ranks_watch(struct ranks *ranks, const char *directory, struct lock *lock, s
     ranks->pulses = mem_clear(ranks->count, sizeof *ranks->pulses);
     ranks->directory = mem_copy_text(directory);
     if (thread_start(&ranks->watcher, watch, ranks) != 0)
-        die(ERR_RESOURCE, "no more threads can be created");
+        die(ERR_RESOURCE, "cannot create a thread");
     return 0;
 }
 

@@ -18,9 +18,11 @@
  *
  * Any page is read; the samples are the same where the pages are plain: paragraphs with emphasis, links and headings,
  * in the letters that `letter_of` knows; sentences of at most 2,000 bytes that begin with A to Z, after one blank; no
- * templates, tables, lists, tags, entities, quotations, brackets, abbreviations, pictures or categories, and no section
- * that dsdata leaves out, such as References; different ids, and pages of wikitext only; at most 4 MiB in all, which is
- * one window (docs/DESIGN.md, Law 2). docs/TEXT.md and docs/FORMULAS.md have all rules. */
+ * templates, tables, lists, tags, HTML entities in the wikitext (&nbsp;), quotations, brackets, abbreviations, pictures
+ * or categories, and no section that dsdata leaves out, such as References; different ids, and pages of wikitext only;
+ * at most 4 MiB in all, which is one window (docs/DESIGN.md, Law 2). docs/TEXT.md and docs/FORMULAS.md have all rules.
+ * Pairs and masks are those of Google's create_pretraining_data.py (Devlin et al. 2019), but see
+ * pipeline/pairs/README.md. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -61,7 +63,7 @@ static const unsigned char secret[64] = {0xb8, 0xfe, 0x6c, 0x39, 0x23, 0xa4, 0x4
                                          0x78, 0x82, 0x5a, 0xd0, 0x7d, 0xcc, 0xff, 0x72, 0x21, 0xb8, 0x08, 0x46, 0x74,
                                          0xf7, 0x43, 0x24, 0x8e, 0xe0, 0x35, 0x90, 0xe6, 0x81, 0x3a, 0x26, 0x4c};
 
-/* XXH3-64 of 8 bytes, given as a word. */
+/* XXH3-64 of 8 bytes with seed 0, given as a word. The factors here and below are the specification's primes. */
 static uint64_t hash_of_word(uint64_t word)
 {
     uint64_t h = (word << 32 | word >> 32) ^ word_at(secret + 8) ^ word_at(secret + 16);
@@ -79,7 +81,7 @@ static uint64_t folded(uint64_t a, uint64_t b)
     return (uint64_t)(product >> 64) ^ (uint64_t)product;
 }
 
-/* XXH3-64 of 48 bytes, given as six words. */
+/* XXH3-64 of 48 bytes with seed 0, given as six words. */
 static uint64_t hash_of_6_words(const uint64_t words[6])
 {
     uint64_t h = 48 * 0x9E3779B185EBCA87u;
@@ -94,8 +96,8 @@ static uint64_t hash_of_6_words(const uint64_t words[6])
 
 enum purpose { OF_PAIRS = 1, OF_MASKS = 2, OF_ORDER = 3 };
 
-/* Random numbers for one purpose. Each is a function of its name alone: (seed, purpose, length, copy, index, draw).
- * `index` is the document for pairs, the sample for masks and order; `draw` is a count, for masks the position. */
+/* Random numbers, each a function of (seed, purpose, length, copy, index, draw) alone. `name`: the hash of the middle
+ * three; `index`: the document for pairs, the sample for masks and order; `draw`: a count, for masks the position. */
 struct random {
     uint64_t seed, name;
 };
@@ -106,7 +108,7 @@ static struct random random_of(uint64_t seed, enum purpose purpose, unsigned len
     return (struct random){seed, hash_of_6_words(words)};
 }
 
-/* Philox 4x32-10 (Salmon et al., SC 2011): four words of 32 random bits. */
+/* Philox 4x32-10 (Salmon et al., SC 2011): four random words. Counter: name, index, draw; key: the seed. */
 static void draw4(struct random random, uint32_t index, uint32_t draw, uint32_t out[4])
 {
     uint32_t a = (uint32_t)random.name, b = (uint32_t)(random.name >> 32), c = index, d = draw;
@@ -123,7 +125,7 @@ static void draw4(struct random random, uint32_t index, uint32_t draw, uint32_t 
     out[0] = a, out[1] = b, out[2] = c, out[3] = d;
 }
 
-/* An event of this probability, in millionths. */
+/* True with this probability, in millionths. */
 static bool happens(uint32_t random, uint32_t millionths)
 {
     return (uint64_t)random * MILLION >> 32 < millionths;
@@ -172,7 +174,7 @@ static char *unescaped(const char *text, size_t size)
     return out;
 }
 
-/* Wikitext without its marks, in place: runs of two, three or five apostrophes, [[link]] and [[page|link]]. */
+/* Removes marks of wikitext, in place: runs of two or more apostrophes, [[link]] and [[page|link]]. */
 static void drop_wiki_marks(char *text)
 {
     char *to = text;
@@ -295,12 +297,13 @@ struct pieces {
 };
 
 /* WordPiece (Wu et al. 2016 as in BERT): from the left, always the longest piece that fits. A word with a place where
- * none fits, or of more than 100 characters, is one [UNK]. */
+ * none fits, or of more than 100 characters (transformers' limit; Google's is 200), is one [UNK]. */
 static void cut_word(const struct vocabulary *vocabulary, const char *word, size_t letters, struct pieces *out)
 {
     const size_t size = strlen(word), before = out->count;
     char piece[512];
-    for (size_t from = 0; from < size && letters <= 100;) {
+    bool unknown = letters > 100;
+    for (size_t from = 0; from < size && !unknown;) {
         uint32_t id = 0;
         size_t to = size;
         for (; to > from; to--) {
@@ -309,18 +312,18 @@ static void cut_word(const struct vocabulary *vocabulary, const char *word, size
                 break;
         }
         if (to == from)
-            letters = SIZE_MAX;
+            unknown = true;
         else
             ADD(out->ids, out->count, id);
         from = to;
     }
-    if (letters > 100) {
+    if (unknown) {
         out->count = before;
         ADD(out->ids, out->count, vocabulary->unk);
     }
 }
 
-/* Words are separated by blanks; a mark is a word of its own. */
+/* Words are separated by blanks; a punctuation character is a word of its own. */
 static void cut_sentence(const struct vocabulary *vocabulary, const char *text, struct pieces *out)
 {
     char word[512] = "";
@@ -343,13 +346,13 @@ static void cut_sentence(const struct vocabulary *vocabulary, const char *text, 
 
 /* ---------------------------------------------------------------------------------------------------------- pairs */
 
-/* All pieces of all documents, end to end. Sentence s has those from starts[s] to starts[s + 1]. */
 struct document {
     uint64_t id;
     bool held_out;
-    size_t sentence, end; /* its sentences */
+    size_t sentence, end; /* its sentences are [sentence, end) */
 };
 
+/* All pieces, end to end. starts[s] is the first of sentence s; start_of also gives the end of the last one. */
 struct corpus {
     struct pieces pieces;
     size_t *starts, sentence_count;
@@ -357,8 +360,8 @@ struct corpus {
     size_t document_count;
 };
 
-/* Held out for validation is a fraction of the pages, by a hash of their ids (dsdata: of their texts, where ids
- * repeat). */
+/* A page is held out for validation if the hash of its <id> falls below the fraction, so the split stays the same from
+ * dump to dump and for every seed. (Where ids repeat, dsdata hashes texts.) */
 static bool is_held_out(uint64_t id, uint32_t millionths)
 {
     return happens((uint32_t)(hash_of_word(id) >> 32), millionths);
@@ -388,11 +391,11 @@ struct pair {
     bool is_random_next;
 };
 
-/* What the pairs of one document are drawn with. */
+/* The state of drawing a document's pairs. The order of draws is part of the format. See pairs_of_document first. */
 struct drawing {
     const struct corpus *corpus;
     struct random random;
-    uint32_t document, draw; /* the name of the next draw */
+    uint32_t document, draw; /* index and number of the next draw */
     uint32_t room, target;   /* pieces that fit, and that a pair should have */
     struct pair *pairs;
     size_t count;
@@ -431,7 +434,8 @@ static void add_pair(struct drawing *drawing, struct pair pair)
 }
 
 /* Chooses a sentence of another document of the same split, else, for a held-out document, of any training document,
- * else of this document, at least 100 sentences away. [*from, *last): where B may be; false: there is no such place. */
+ * else of this document, with at least 100 sentences between it and A. B is within [*from, *last). False: there is
+ * none. */
 static bool find_random_next(struct drawing *drawing, size_t a_from, size_t a_end, size_t *from, size_t *last)
 {
     const struct corpus *const corpus = drawing->corpus;
@@ -456,15 +460,15 @@ static bool find_random_next(struct drawing *drawing, size_t a_from, size_t a_en
     const size_t after = own->end - a_end > 100 ? own->end - a_end - 100 : 0;
     if (before + after == 0)
         return false;
-    const size_t at = choice(next_draw(drawing), before + after);
+    const size_t at = choice(next_draw(drawing), before + after); /* first those before A, then those after it */
     *from = at < before ? own->sentence + at : a_end + 100 + (at - before);
     *last = at < before ? a_from : own->end;
     return true;
 }
 
-/* Makes a pair of a chunk of sentences. Segment A ends after a random sentence, but the last; a lone sentence, which
- * finds no other document, is cut at a random piece. Returns where the next chunk begins: after A if B is from
- * elsewhere, so that the other sentences are used. */
+/* Makes a pair of a chunk of sentences. Segment A ends after a random sentence other than the last. A chunk of one
+ * sentence gets a random B; if there is none, it is cut at a random piece. Returns where the next chunk begins: after A
+ * if B is from elsewhere, so that the other sentences are used. */
 static size_t pair_of_chunk(struct drawing *drawing, size_t from, size_t to)
 {
     const struct corpus *const corpus = drawing->corpus;
@@ -543,13 +547,13 @@ static struct sample sample_of(const struct corpus *corpus, const struct vocabul
     return sample;
 }
 
-/* The places for masks in a sample: 15 % of the length, rounded up to a multiple of four. */
+/* The places for masks in a sample: 15 % of the length, rounded up to a multiple of four, dsdata's default. */
 static unsigned mask_limit(unsigned seq)
 {
     return ((seq * 15 + 99) / 100 + 3) / 4 * 4;
 }
 
-/* Of n tokens 15 % are masked, rounded half to even: at least one, at most what has a place. */
+/* Of n tokens 15 % are masked, rounded half to even, as Python's round(): at least one, at most what has a place. */
 static unsigned mask_count(unsigned tokens, unsigned seq)
 {
     const unsigned rest = tokens * 15 % 100;
@@ -559,9 +563,9 @@ static unsigned mask_count(unsigned tokens, unsigned seq)
     return count < mask_limit(seq) ? count : mask_limit(seq);
 }
 
-/* Chooses the words with the smallest random numbers, while they fit into the count; a word is a single piece, or with
- * whole_word all its pieces. Each chosen piece becomes [MASK] (80 %), stays (10 %) or becomes any piece (10 %). Number
- * 0 of a piece's draw orders the words, 1 decides about [MASK], 2 whether it stays, 3 is the other piece. */
+/* Takes words by ascending random number; one that would exceed the count is skipped. A word is a piece, or with
+ * whole_word a piece and the ## pieces after it. A chosen piece becomes [MASK] (80 %), stays or becomes any piece (10 %
+ * each). Of a piece's draw, 0 orders words, 1 decides about [MASK], 2 whether it stays, 3 is the other piece. */
 static void mask(struct sample *sample, struct random random, unsigned index, const struct vocabulary *vocabulary,
                  const struct settings *settings)
 {
@@ -631,14 +635,14 @@ static void print_row(const char *name, const uint32_t *values, unsigned count, 
 
 static void print_sample(const struct sample *sample, unsigned seq)
 {
-    uint32_t *mask = grown(NULL, seq, sizeof *mask), *segment = grown(NULL, seq, sizeof *segment);
+    uint32_t *input_mask = grown(NULL, seq, sizeof *input_mask), *segment = grown(NULL, seq, sizeof *segment);
     for (unsigned i = 0; i < seq; i++) {
-        mask[i] = i < sample->length;
+        input_mask[i] = i < sample->length;
         segment[i] = i >= sample->a_length && i < sample->length;
     }
     putchar('{');
     print_row("input_ids", sample->ids, sample->length, seq);
-    print_row("input_mask", mask, sample->length, seq);
+    print_row("input_mask", input_mask, sample->length, seq);
     print_row("segment_ids", segment, sample->length, seq);
     print_row("masked_lm_positions", sample->positions, sample->masked, mask_limit(seq));
     print_row("masked_lm_ids", sample->labels, sample->masked, mask_limit(seq));
@@ -647,7 +651,7 @@ static void print_sample(const struct sample *sample, unsigned seq)
         printf("%s%s", i > 0 ? "," : "", i < sample->masked ? "1.0" : "0.0");
     printf("],\"next_sentence_labels\":%d,\"page_id\":%llu}\n", sample->is_random_next,
            (unsigned long long)sample->page);
-    free(mask);
+    free(input_mask);
     free(segment);
 }
 
@@ -674,7 +678,7 @@ static void print_samples(const struct corpus *corpus, const struct vocabulary *
             sample.copy = copy;
             sample.index = i;
             if (corpus->documents[drawing.pairs[i].document_a].held_out == settings->held_out)
-                ADD(samples, count, sample);
+                ADD(samples, count, sample); /* the other split's are left to the end of the process */
         }
         free(drawing.pairs);
     }
@@ -727,7 +731,7 @@ static struct vocabulary read_vocabulary(const char *path)
     return vocabulary;
 }
 
-/* Articles are the pages of namespace 0 that are no redirects. */
+/* Articles are the pages of namespace 0 that are not redirects. */
 static void read_pages(const char *path, const struct vocabulary *vocabulary, uint32_t valid, struct corpus *corpus)
 {
     size_t size;

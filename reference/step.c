@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A matrix and the derivative of the loss by each of its elements. */
+/* A matrix and the derivative of the loss with respect to each of its elements. */
 struct array {
     int rows, columns;
     double *x, *d;
@@ -18,14 +18,14 @@ struct array {
 struct note {
     void (*backward)(const struct note *note);
     struct array y;       /* the result */
-    struct array a, b, c; /* what it was made of; not every operation has three */
+    struct array a, b, c; /* the operands; not every operation has three */
     const int *index;
     const struct tokens *tokens;
-    int number; /* heads; of `part`: which */
-    int layer;
-    double real;
+    int number;   /* attention and rotate: heads; part: its index */
+    int layer;    /* attention's */
+    double scale; /* attention's: 1 / √(head size) */
     enum activation activation;
-    double *kept; /* what backward needs again */
+    double *saved; /* what backward needs again */
 };
 
 /* The notes of a step, and the memory of their results. */
@@ -69,7 +69,7 @@ static void release(struct tape *tape)
     for (int i = 0; i < tape->count; i++) {
         free(tape->notes[i].y.x);
         free(tape->notes[i].y.d);
-        free(tape->notes[i].kept);
+        free(tape->notes[i].saved);
     }
     free(tape->notes);
 }
@@ -82,7 +82,7 @@ static struct array tensor(const struct tape *tape, int rows, int columns, const
     va_start(arguments, format);
     vsnprintf(name, sizeof name, format, arguments);
     va_end(arguments);
-    const struct place place = tape->tensors->find(tape->tensors->context, name, rows, columns);
+    const struct tensor_memory place = tape->tensors->find(tape->tensors->context, name, rows, columns);
     return (struct array){rows, columns, place.value, place.gradient};
 }
 
@@ -124,7 +124,7 @@ static void norm_backward(const struct note *n)
     const int columns = n->y.columns;
     for (int r = 0; r < n->y.rows; r++) {
         const double *x = n->a.x + r * columns, *d = n->y.d + r * columns;
-        const double mean = n->kept[2 * r], scale = n->kept[2 * r + 1];
+        const double mean = n->saved[2 * r], scale = n->saved[2 * r + 1];
         double sum = 0, product = 0; /* of gradient · gain, and of gradient · gain · normalised row */
         for (int i = 0; i < columns; i++) {
             const double normalised = (x[i] - mean) * scale;
@@ -145,7 +145,7 @@ static struct array norm(struct tape *tape, struct array x, struct array gain, s
 {
     struct note *n = new_note(tape, norm_backward, x.rows, x.columns);
     n->a = x, n->b = gain, n->c = bias;
-    n->kept = zeros(2 * (size_t)x.rows);
+    n->saved = zeros(2 * (size_t)x.rows);
     for (int r = 0; r < x.rows; r++) {
         const double *row = x.x + r * x.columns;
         double mean = 0, variance = 0;
@@ -154,14 +154,14 @@ static struct array norm(struct tape *tape, struct array x, struct array gain, s
         for (int i = 0; i < x.columns; i++)
             variance += (row[i] - mean) * (row[i] - mean) / x.columns;
         const double scale = 1 / sqrt(variance + epsilon);
-        n->kept[2 * r] = mean, n->kept[2 * r + 1] = scale;
+        n->saved[2 * r] = mean, n->saved[2 * r + 1] = scale;
         for (int i = 0; i < x.columns; i++)
             n->y.x[r * x.columns + i] = (row[i] - mean) * scale * gain.x[i] + (bias.x ? bias.x[i] : 0);
     }
     return n->y;
 }
 
-/* The function and its derivative. GELU: Hendrycks and Gimpel 2016, exact and with tanh. SiLU: x / (1 + e⁻ˣ). */
+/* The function and its derivative. GELU: x Φ(x), also with tanh (Hendrycks and Gimpel 2016). SiLU: x / (1 + e⁻ˣ). */
 static double activate(enum activation kind, double x, double *slope)
 {
     static const double pi = 3.14159265358979323846;
@@ -232,6 +232,7 @@ static struct array add(struct tape *tape, struct array a, struct array b)
     return n->y;
 }
 
+/* y = a · b, element by element: the gate of GLU (Shazeer 2020) */
 static void gate_backward(const struct note *n)
 {
     for (int i = 0; i < n->y.rows * n->y.columns; i++) {
@@ -268,7 +269,7 @@ static struct array rows(struct tape *tape, struct array x, const int *index, in
     return n->y;
 }
 
-/* Part `part` of the columns, cut into parts of `columns` */
+/* The columns [part · columns, (part + 1) · columns) */
 static void part_backward(const struct note *n)
 {
     for (int r = 0; r < n->y.rows; r++)
@@ -304,10 +305,10 @@ static void rotate_backward(const struct note *n)
     const int size = n->y.columns / n->number;
     for (int r = 0; r < n->y.rows; r++)
         for (int at = r * n->y.columns; at < (r + 1) * n->y.columns; at += size)
-            rotate_by(n->y.d + at, n->a.d + at, size, n->kept + r * size, -1);
+            rotate_by(n->y.d + at, n->a.d + at, size, n->saved + r * size, -1);
 }
 
-/* The cosine and sine of each pair, for the token at place p. */
+/* Cosine and sine for each pair of elements, at position p. */
 static void find_turns(const struct shape *shape, double theta, int p, int size, double *turns)
 {
     for (int j = 0; j < size / 2; j++)
@@ -328,38 +329,38 @@ static struct array rotate(struct tape *tape, struct array x, const struct shape
     const int size = x.columns / shape->heads;
     n->a = x;
     n->number = shape->heads;
-    n->kept = zeros((size_t)x.rows * (size_t)size);
+    n->saved = zeros((size_t)x.rows * (size_t)size);
     for (int s = 0; s < tokens->sequences; s++)
         for (int r = tokens->starts[s]; r < tokens->starts[s + 1]; r++) {
-            find_turns(shape, theta, r - tokens->starts[s], size, n->kept + r * size);
+            find_turns(shape, theta, r - tokens->starts[s], size, n->saved + r * size);
             for (int at = r * x.columns; at < (r + 1) * x.columns; at += size)
-                rotate_by(x.x + at, n->y.x + at, size, n->kept + r * size, 1);
+                rotate_by(x.x + at, n->y.x + at, size, n->saved + r * size, 1);
         }
     return n->y;
 }
 
-static double kept_of(const struct tokens *tokens, enum site site, int layer, int head, int s, int row, int column)
+static double keep_of(const struct tokens *tokens, enum site site, int layer, int head, int s, int row, int column)
 {
     return tokens->keep ? tokens->keep(site, layer, head, s, row - tokens->starts[s], column) : 1;
 }
 
-/* kept: the factor of each number */
+/* saved: the factor of each number */
 static void dropout_backward(const struct note *n)
 {
     for (int i = 0; i < n->y.rows * n->y.columns; i++)
-        n->a.d[i] += n->y.d[i] * n->kept[i];
+        n->a.d[i] += n->y.d[i] * n->saved[i];
 }
 
 static struct array dropout(struct tape *tape, struct array x, const struct tokens *tokens, enum site site, int layer)
 {
     struct note *n = new_note(tape, dropout_backward, x.rows, x.columns);
     n->a = x;
-    n->kept = zeros((size_t)x.rows * (size_t)x.columns);
+    n->saved = zeros((size_t)x.rows * (size_t)x.columns);
     for (int s = 0; s < tokens->sequences; s++)
         for (int r = tokens->starts[s]; r < tokens->starts[s + 1]; r++)
             for (int i = 0, at = r * x.columns; i < x.columns; i++, at++) {
-                n->kept[at] = kept_of(tokens, site, layer, 0, s, r, i);
-                n->y.x[at] = x.x[at] * n->kept[at];
+                n->saved[at] = keep_of(tokens, site, layer, 0, s, r, i);
+                n->y.x[at] = x.x[at] * n->saved[at];
             }
     return n->y;
 }
@@ -370,7 +371,7 @@ static bool sees(int query, int key, int window)
     return abs(query - key) <= window / 2;
 }
 
-/* y = softmax(q kᵀ / √s) v in each head of size s, over the tokens of one sequence. kept: the probabilities [head,
+/* y = softmax(q kᵀ / √s) v in each head of size s, over the tokens of one sequence. saved: the probabilities [head,
  * query, key]. */
 static void attention_backward(const struct note *n)
 {
@@ -379,21 +380,21 @@ static void attention_backward(const struct note *n)
     for (int h = 0; h < heads; h++)
         for (int s = 0; s < n->tokens->sequences; s++)
             for (int query = n->tokens->starts[s]; query < n->tokens->starts[s + 1]; query++) {
-                const double *p = n->kept + ((size_t)h * (size_t)all + (size_t)query) * (size_t)all;
+                const double *p = n->saved + ((size_t)h * (size_t)all + (size_t)query) * (size_t)all;
                 const int at = query * columns + h * size, first = n->tokens->starts[s],
                           last = n->tokens->starts[s + 1];
                 double mean = 0;
                 for (int key = first; key < last; key++) {
-                    const double kept = kept_of(n->tokens, AT_PROBABILITIES, n->layer, h, s, query, key - first);
+                    const double keep = keep_of(n->tokens, AT_PROBABILITIES, n->layer, h, s, query, key - first);
                     slopes[key] = 0;
                     for (int i = 0; i < size; i++) {
-                        slopes[key] += kept * n->y.d[at + i] * n->c.x[key * columns + h * size + i];
-                        n->c.d[key * columns + h * size + i] += p[key] * kept * n->y.d[at + i];
+                        slopes[key] += keep * n->y.d[at + i] * n->c.x[key * columns + h * size + i];
+                        n->c.d[key * columns + h * size + i] += p[key] * keep * n->y.d[at + i];
                     }
                     mean += p[key] * slopes[key];
                 }
                 for (int key = first; key < last; key++) {
-                    const double slope = p[key] * (slopes[key] - mean) * n->real; /* by the score */
+                    const double slope = p[key] * (slopes[key] - mean) * n->scale; /* by the score */
                     for (int i = 0; i < size; i++) {
                         n->a.d[at + i] += slope * n->b.x[key * columns + h * size + i];
                         n->b.d[key * columns + h * size + i] += slope * n->a.x[at + i];
@@ -427,33 +428,33 @@ static struct array attention(struct tape *tape, struct array q, struct array k,
     n->number = heads;
     n->layer = layer;
     n->tokens = tokens;
-    n->real = 1 / sqrt(size);
-    n->kept = zeros((size_t)heads * (size_t)q.rows * (size_t)q.rows);
+    n->scale = 1 / sqrt(size);
+    n->saved = zeros((size_t)heads * (size_t)q.rows * (size_t)q.rows);
     for (int h = 0; h < heads; h++)
         for (int s = 0; s < tokens->sequences; s++)
             for (int query = tokens->starts[s]; query < tokens->starts[s + 1]; query++) {
-                double *p = n->kept + ((size_t)h * (size_t)q.rows + (size_t)query) * (size_t)q.rows;
+                double *p = n->saved + ((size_t)h * (size_t)q.rows + (size_t)query) * (size_t)q.rows;
                 const int at = query * columns + h * size;
                 for (int key = tokens->starts[s]; key < tokens->starts[s + 1]; key++)
                     for (int i = 0; i < size; i++)
-                        p[key] += q.x[at + i] * k.x[key * columns + h * size + i] * n->real;
+                        p[key] += q.x[at + i] * k.x[key * columns + h * size + i] * n->scale;
                 softmax(p, tokens->starts[s], tokens->starts[s + 1], query, window);
                 for (int key = tokens->starts[s]; key < tokens->starts[s + 1]; key++) {
-                    const double kept = kept_of(tokens, AT_PROBABILITIES, layer, h, s, query, key - tokens->starts[s]);
+                    const double keep = keep_of(tokens, AT_PROBABILITIES, layer, h, s, query, key - tokens->starts[s]);
                     for (int i = 0; i < size; i++)
-                        n->y.x[at + i] += p[key] * kept * v.x[key * columns + h * size + i];
+                        n->y.x[at + i] += p[key] * keep * v.x[key * columns + h * size + i];
                 }
             }
     return n->y;
 }
 
-/* y = the mean over the rows of −log softmax(row)[label]. kept: the probabilities. */
+/* y = the mean over the rows of −log softmax(row)[label]. saved: the probabilities. */
 static void loss_backward(const struct note *n)
 {
     for (int r = 0; r < n->a.rows; r++)
         for (int i = 0; i < n->a.columns; i++) {
             const double is_label = i == n->index[r];
-            n->a.d[r * n->a.columns + i] += n->y.d[0] * (n->kept[r * n->a.columns + i] - is_label) / n->a.rows;
+            n->a.d[r * n->a.columns + i] += n->y.d[0] * (n->saved[r * n->a.columns + i] - is_label) / n->a.rows;
         }
 }
 
@@ -462,9 +463,9 @@ static struct array loss(struct tape *tape, struct array logits, const int *labe
     struct note *n = new_note(tape, loss_backward, 1, 1);
     n->a = logits;
     n->index = labels;
-    n->kept = zeros((size_t)logits.rows * (size_t)logits.columns);
+    n->saved = zeros((size_t)logits.rows * (size_t)logits.columns);
     for (int r = 0; r < logits.rows; r++) {
-        double *p = n->kept + r * logits.columns, most = -INFINITY, sum = 0;
+        double *p = n->saved + r * logits.columns, most = -INFINITY, sum = 0;
         for (int i = 0; i < logits.columns; i++)
             most = fmax(most, logits.x[r * logits.columns + i]);
         for (int i = 0; i < logits.columns; i++)
@@ -478,7 +479,7 @@ static struct array loss(struct tape *tape, struct array logits, const int *labe
 
 /* ---------------------------------------------------------------------------------------------------------- models */
 
-/* They use the caller's `tape`, and LAYER its `i`. */
+/* BERT is post-LN, ModernBERT pre-LN. The macros use the caller's `tape`, and LAYER its `i`. */
 #define MATRIX(out, in, ...) tensor(tape, out, in, __VA_ARGS__)
 #define VECTOR(size, ...)    tensor(tape, 1, size, __VA_ARGS__)
 
@@ -526,7 +527,7 @@ static struct array bert_layer(struct tape *tape, struct array x, const struct s
     const struct array q = product(tape, x, hidden, LAYER("bert.encoder.layer.%d.attention.self.query"));
     const struct array k = product(tape, x, hidden, LAYER("bert.encoder.layer.%d.attention.self.key"));
     const struct array v = product(tape, x, hidden, LAYER("bert.encoder.layer.%d.attention.self.value"));
-    struct array y = attention(tape, q, k, v, shape->heads, tokens, 2 * shape->positions, i); /* all of it */
+    struct array y = attention(tape, q, k, v, shape->heads, tokens, 2 * shape->positions, i); /* every key */
     y = product(tape, y, hidden, LAYER("bert.encoder.layer.%d.attention.output.dense"));
     y = dropout(tape, y, tokens, AT_ATTENTION, i);
     x = layer_norm(tape, add(tape, x, y), shape, LAYER("bert.encoder.layer.%d.attention.output.LayerNorm"));
@@ -591,9 +592,9 @@ static struct array modern_bert(struct tape *tape, const struct shape *shape, co
         x = modern_layer(tape, x, shape, tokens, i);
     x = rows(tape, layer_norm(tape, x, shape, "model.final_norm"), tokens->masked_at, tokens->masked);
     x = activation(tape, product(tape, x, hidden, "head.dense"),
-                   GELU); /* always; classifier_activation in config.json */
+                   GELU); /* config.json's classifier_activation, of which dstrain accepts "gelu" only */
     x = layer_norm(tape, x, shape, "head.norm");
-    /* A decoder that is the word table has gradients from both uses. */
+    /* A tied decoder, the word table, gets gradients from both uses. */
     const struct array untied = MATRIX(shape->vocabulary, hidden, "decoder.weight");
     x = linear(tape, x, untied.x ? untied : words, VECTOR(shape->vocabulary, "decoder.bias"));
     return loss(tape, x, tokens->masked_ids);
@@ -634,7 +635,7 @@ void tensor_update(const struct update_rule *rule, int t, long count, double *p,
             rule->is_lamb ? m[i] / (sqrt(v[i]) + rule->epsilon) : m[i] / first / (sqrt(v[i] / second) + rule->epsilon);
         u[i] += rule->decay * p[i];
     }
-    if (rule->is_lamb) { /* its correction of the bias scales the decay too; Adam's only the moments */
+    if (rule->is_lamb) { /* its bias correction scales the whole step, decay included; Adam's only the moments */
         const double of_p = norm_of(p, count), of_u = norm_of(u, count);
         rate *= sqrt(second) / first;
         if (of_p > 0 && of_u > 0)

@@ -1,6 +1,6 @@
-/* Our own decoder of a bzip2 block. It decodes what encoders write. For an odd or wrong block it returns BZIP2_DAMAGED,
- * and a caller that has libbz2 lets that decide (pipeline/dump/bzip2.c). What it accepts, libbz2 decodes to the same
- * text.
+/* Our own decoder of a bzip2 block. It decodes what encoders write. For an unusual or invalid block it returns
+ * BZIP2_DAMAGED; a caller that has libbz2 then asks libbz2 (pipeline/dump/bzip2.c). What it accepts, libbz2 decodes to
+ * the same text.
  *
  *     bits ── head.c ──► tables, selectors
  *          ── symbols.h ─► runs    length and byte of every run of the last column      Huffman, move to front
@@ -21,14 +21,14 @@
 #define CODE_BITS_MAX   20
 #define TABLES_MAX      6
 #define GROUP_SYMBOLS   50
-#define SELECTORS_MAX   18002u /* more can be announced, but never used */
+#define SELECTORS_MAX   18002u /* a header may declare more, but a block cannot use them */
 #define SYMBOLS_MAX     256u
 #define PAIR_BITS       11 /* bits that index the table of pairs */
 #define RUNS_MAX        (SELECTORS_MAX * GROUP_SYMBOLS + 1)
 #define ALPHABET_MAX    258u  /* of libbz2: two run digits, 255 bytes, the end */
 #define STARTS_MAX      1024u /* places from which bz_rows.h follows the text */
 #define LANES           20
-#define LANE_BYTES      (1375u * 64) /* odd, so lanes use different cache sets; twice what text needs */
+#define LANE_BYTES      (1375u * 64) /* an odd number of cache lines: lanes use different sets; twice what text needs */
 
 /* Bits of the longest block: magic, CRC, randomised, origin; bytes in use; counts; selectors, up to 6 bits each,
  * including those that are never used; for each code a first length and for each symbol steps of 2 bits and a 0;
@@ -38,12 +38,12 @@
      TABLES_MAX * (5 + ALPHABET_MAX * (2 * (CODE_BITS_MAX - 1) + 1)) + SELECTORS_MAX * GROUP_SYMBOLS * CODE_BITS_MAX)
 _Static_assert(BLOCK_BITS_MAX / 8 + (800u << 10) < BZIP2_BLOCK_BYTES_MAX, "the longest block is read whole");
 
-/* One Huffman code. pairs[next bits]: the one or two symbols that begin them, as
+/* One Huffman code. pairs[] is indexed by the next PAIR_BITS bits and gives the one or two symbols at their start:
  *
  *     bits of all 0…5 │ bits of the first 6…11 │ symbols, the first one lowest 14…29 │ how many symbols 30…31
  *
- * or 0 if the first code is longer than PAIR_BITS, is that of the block's end, or is invalid. Such a code has n bits if
- * limit[n] is the first limit above it (as the highest of CODE_BITS_MAX bits), and its symbol is by_code[code -
+ * An entry is 0 if the first code is longer than PAIR_BITS, ends the block, or is invalid. Then: align the code to the
+ * left of CODE_BITS_MAX bits; its length n is the first whose limit[n] is above it; its symbol is by_code[code -
  * offset[n]]. */
 #define PAIR_FIRST   6
 #define PAIR_SYMBOLS 14
@@ -55,15 +55,15 @@ struct code {
     uint8_t by_code[SYMBOLS_MAX];
 };
 
-/* Part of the text, written backwards from one start to the next. */
+/* Part of the text, decoded backwards from one starting row to the next. */
 struct bz_stretch {
-    uint32_t entry; /* of its first row, which is marked in the table itself */
+    uint32_t entry; /* of its first row; the row is marked in rows[] */
     uint32_t next;  /* the stretch that precedes it in the text */
     const uint8_t *bytes;
     size_t size;
 };
 
-/* For the CRC of bzip2: remainders by the polynomial 0x104c11db7, the highest bit first. */
+/* For the CRC of bzip2: remainders modulo the polynomial 0x104c11db7, most significant bit first. */
 struct crc_tables {
     uint32_t of_byte[8][256];      /* of a byte followed by n zero bytes (and four more) */
     uint64_t fold_1[2], fold_4[2]; /* of x^128 and x^192, of x^512 and x^576: for folding 16 and 64 bytes */
@@ -106,7 +106,7 @@ uint32_t crc_by_tables(const struct crc_tables *tables, const uint8_t *bytes, si
 /* Without the inversions at both ends. */
 uint32_t crc_more(const struct crc_tables *tables, uint32_t crc, const uint8_t *bytes, size_t size);
 
-/* Reads from after the block's magic to the end of the last table. */
+/* Reads the block's header: from after the magic to the end of the last code table. */
 enum bzip2_result block_head(struct block_space *space, struct bits *in);
 struct block_space *block_space_new(void); /* mem_free it */
 

@@ -14,11 +14,11 @@
 #define BZIP2_MAGIC_END   0x177245385090u
 #define BZIP2_LEVEL_MAX   9
 
-/* Compressed bytes of a block. The longest that an encoder can write has 2.3 MB (the sum is asserted in block.h).
- * libbz2 has no limit, because it lets the lengths of codes go up and down endlessly. A block that does so for 800 kB
- * is refused, so that hostile input cannot make us allocate any amount of memory. */
+/* Compressed bytes of a block. The longest block that an encoder can write takes 2.3 MB (block.h asserts the sum).
+ * libbz2 has no limit: the delta coding of code lengths may step up and down forever. A block with 800 kB of such steps
+ * is refused, which bounds memory on hostile input. */
 #define BZIP2_BLOCK_BYTES_MAX (3u << 20)
-/* Decoded bytes of a block: 900,000 in runs of 5 that stand for up to 259. */
+/* Decoded bytes of a block: 900,000 bytes, of which each 5 (four equal bytes and a count) expand to at most 259. */
 #define BZIP2_TEXT_BYTES_MAX (900000u / 5 * 259)
 
 enum bzip2_result {

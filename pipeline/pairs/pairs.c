@@ -211,9 +211,6 @@ void pairs_release(struct pairs *pairs)
     *pairs = (struct pairs){0};
 }
 
-/* --pairs none: cuts the documents of a split, in order, into segments that fill the length, as ranges of their ids. A
- * segment is cut wherever it is full, so nothing is lost. Draws are named by the document and the offset of the
- * segment's first piece. */
 /* The tokens of a segment, without [CLS] and the last [SEP]. */
 static size_t target_of(const struct pair_options *options, const struct random_stream *stream, uint32_t document,
                         size_t offset)
@@ -224,6 +221,9 @@ static size_t target_of(const struct pair_options *options, const struct random_
     return random_chance(words[0], options->short_seq_prob) ? 2 + random_below(words[1], room - 1) : room;
 }
 
+/* --pairs none: cuts the documents of a split, in order, into segments that fill the length, as ranges of their ids. A
+ * segment is cut wherever it is full, so nothing is lost. Draws are named by the document and the offset of the
+ * segment's first piece. */
 void pairs_of_split(const struct documents *documents, bool valid, const struct pair_options *options,
                     struct pairs *pairs)
 {

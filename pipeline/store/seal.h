@@ -1,6 +1,6 @@
-/* The last step of a build: spills → shards. Every set (a length and a split) has a total order, by key, then by name,
- * and is cut into shards of equal count. Buckets are loaded, sorted and written in parallel, so the shuffle is global
- * and memory bounded. Sealing only creates files with final names, each atomically, so it can be repeated. */
+/* The last step of a build: spills → shards. Each set (a length and a split) is sorted by key, then by name, and cut
+ * into shards of equal count. Buckets are loaded, sorted and written in parallel, so the shuffle is global and memory
+ * bounded. Sealing only creates files with final names, each atomically, so it can be repeated. */
 #pragma once
 
 #include "pipeline/store/load.h"

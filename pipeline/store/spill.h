@@ -1,6 +1,6 @@
-/* Samples on their way to the shards, on disk by key range. Entries (sort key and record) arrive in any order and go to
- * files DIR/spill/EXTENT-SET-BUCKET. The entries of a file share the top bits of their keys, so seal.c can sort one
- * file after the other in bounded memory.
+/* Temporary files of samples, one for each range of sort keys. Entries (sort key and record) arrive in any order and go
+ * to files DIR/spill/EXTENT-SET-BUCKET. The entries of a file share the top bits of their keys, so seal.c sorts file by
+ * file in bounded memory.
  *
  *     key  0x0…            0x4…            0x8…            0xC…
  *         │ 000-00000     │ 000-00001     │ 000-00002     │ 000-00003     │   a set of 4 buckets
@@ -21,7 +21,7 @@
 struct sample_key {
     uint64_t key; /* random by name */
     uint32_t file, window, part, copy, index;
-    uint32_t zero;
+    uint32_t zero; /* padding, so that every byte of the file is defined */
 };
 _Static_assert(sizeof(struct sample_key) == 32, "stands in spills");
 
@@ -52,7 +52,7 @@ int spill_open(struct spill *spill, const char *directory, uint64_t extent, cons
                size_t set_count, const uint64_t *bytes, struct error *err);
 /* `entries` is a whole number of entries of the set. */
 int spill_add(struct spill *spill, size_t set, const char *entries, size_t bytes, struct error *err);
-/* Bytes for one bucket of a set whose entries are single bytes: they stay in their order. */
+/* Appends bytes to one bucket of a set whose entries are single bytes; they stay in their order. */
 int spill_add_text(struct spill *spill, size_t set, uint32_t bucket, struct str text, struct error *err);
 /* Writes and syncs everything, then fills bytes[] as spill_open takes them (spill_bucket_count of them). */
 int spill_sync(struct spill *spill, uint64_t *bytes, struct error *err);
@@ -60,8 +60,8 @@ size_t spill_bucket_count(const struct spill_set *sets, size_t set_count);
 /* The path of a bucket's file; the caller frees it with mem_free. */
 char *spill_path(const char *directory, uint64_t extent, size_t set, uint32_t bucket);
 void spill_close(struct spill *spill); /* the files stay */
-/* Removes the files of one extent, or DIR/spill with those of all. The journal of an extent is among them; it is
- * removed first, because the spills mean nothing without it. */
+/* Removes the files of one extent, or DIR/spill with those of all. That includes the extent's journal, which is removed
+ * first: without it, what a crash leaves of the spills is ignored. */
 int spill_remove(const char *directory, uint64_t extent, struct error *err);
 int spill_remove_all(const char *directory, struct error *err);
 

@@ -368,6 +368,7 @@ FIGURES = [
     ("README.md", r"^  \| .*\|$", "BENCHMARKS"),
     ("README.md", r"takes 0\.71 to 0\.85 of", "BENCHMARKS"),
     ("README.md", r"1\.03 to 1\.21", "BENCHMARKS"),
+    ("README.md", r"in 1,500 lines of plain C", "tests/tidy/size.py"),
     ("README.md", r"of length 128 take\s+the model tiny 11 hours on two cores, mini 38 hours and base 24 days",
      "check_models"),
     ("docs/GUIDE.md", r"at most 128 \(or 512\)|\*\*128, then 512\*\*|length 128|length\s+512", "defaults of --seq"),

@@ -99,7 +99,7 @@ expect_words "older/model.safetensors" "the first tensor that differs is"
 case_begin "a missing checkpoint"
 publish 6
 expect_exit 4 "${replay[@]}" got --provenance $file --from 3
-expect_words "step-00000003" "$file names"
+expect_words "step-00000003" "named in $file"
 publish
 for command in verify replay; do
     declare -n words=$command

@@ -16,7 +16,7 @@ expect_exit 0 "${same[@]}" --out whole --dump-gradients whole.safetensors
 
 # expect_restart RUN RANK: one of its processes was killed, and it was started again once.
 expect_restart() {
-    expect_words "rank $2 was ended by signal 9" "from step" "restart 1 of 2"
+    expect_words "rank $2 was killed by signal 9" "from step" "restart 1 of 2"
     expect_equal "restarts" "$(json "$1/run.json" '[s.get("restart", {}).get("number") for s in o["starts"]]')" \
         "[None, 1]"
     pgrep -f -- "--out $1( |\$)" >/dev/null && complain "a process is left"
@@ -35,7 +35,7 @@ done
 expect_exit 0 "$dstrain" show killed-0
 grep -q "2 starts (1 by --restarts)" "$scratch/stdout" || complain "show does not name the restart"
 expect_exit 0 "$dstrain" report killed-0 --out report.html
-grep -q "rank 0 was ended by signal 9" report.html || complain "the report does not say why it was started again"
+grep -q "rank 0 was killed by signal 9" report.html || complain "the report does not say why it was started again"
 
 case_begin "--fresh and --stop-after: of the command, not of each start"
 expect_exit 75 "${same[@]}" --out again --stop-after 2
@@ -66,13 +66,13 @@ kill -TERM $parent
 got=0
 wait $parent || got=$?
 expect_equal "exit code" $got 75
-expect_words "rank 0 was ended by signal 9" "1 process will start again" "(restart 1 of 2)" "stopped on request"
+expect_words "rank 0 was killed by signal 9" "1 process will start again" "(restart 1 of 2)" "stopped on request"
 
 case_begin "the same step fails twice"
 export DS_FAIL_PLACE="1:5:the update:kill"
 expect_exit 9 "${same[@]}" --out twice --processes 2 --restarts 5
-expect_words "restart 1 of 5" "failed twice in the same way" "in step 5: rank 1 was ended by signal 9" \
-    "goes on from step 4"
+expect_words "restart 1 of 5" "failed twice in the same way" "in step 5: rank 1 was killed by signal 9" \
+    "continues from step 4"
 expect_equal "starts" "$(json twice/run.json 'len(o["starts"])')" 2
 expect_equal "errors" "$(grep -c '^dstrain: ' "$scratch/stderr")" 1
 unset DS_FAIL_PLACE

@@ -3,7 +3,7 @@
 comments included, of the tracked files *.c *.h *.cc *.cpp *.cu *.cuh. A file whose first comment says "Written by
 scripts/X" or "Made by scripts/X" is generated and counts apart; it is an error if there is no script X, so that no
 table leaves the count by its comment alone. Tables that cmake/tables.cmake makes of data/ are not tracked and not
-counted; neither is data/."""
+counted; neither is data/. It is also an error if reference/ has more lines than README.md says."""
 
 import collections
 import pathlib
@@ -13,6 +13,7 @@ import sys
 import tracked
 
 SUFFIXES = {".c", ".h", ".cc", ".cpp", ".cu", ".cuh"}
+REFERENCE_MAX = 1500
 MADE = re.compile(r"^/\*(?:(?!\*/).)*?\b(?:[Ww]ritten|[Mm]ade)\s+(?:\*\s+)?by\s+(?:\*\s+)?(scripts/[\w.]+\.py)", re.S)
 
 
@@ -48,6 +49,8 @@ def main():
                           ("tests", lambda name: name.split("/")[0] == "tests"), ("all", lambda name: True)):
         hand, generated = total(lines, chosen)
         print(f"{title:20} {hand:8} {generated:10}")
+    if lines["reference"][0] > REFERENCE_MAX:
+        wrong.append(f"reference has more than {REFERENCE_MAX} lines, which README.md promises")
     for fault in wrong:
         print(fault)
     return len(wrong) > 0

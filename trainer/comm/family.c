@@ -170,14 +170,14 @@ static int outcome(const struct family *family, struct error *err)
         *err = family->error;
         const size_t used = strlen(err->text);
         if (family->has_lost && err->kind == ERR_PEER)
-            snprintf(err->text + used, sizeof err->text - used, "; rank %u was ended by signal %d (%s)", family->lost,
+            snprintf(err->text + used, sizeof err->text - used, "; rank %u was killed by signal %d (%s)", family->lost,
                      family->lost_by, strsignal(family->lost_by));
         return -1;
     }
     if (family->has_lost && family->asked > 0 && is_stop(family->lost_by))
         return fail(err, ERR_STOPPED, "stopped before the run began");
     if (family->has_lost)
-        return fail(err, ERR_PEER, "rank %u was ended by signal %d (%s)", family->lost, family->lost_by,
+        return fail(err, ERR_PEER, "rank %u was killed by signal %d (%s)", family->lost, family->lost_by,
                     strsignal(family->lost_by));
     for (uint32_t i = 0; i < family->launch.children; i++)
         if (family->children[i].status != 0)

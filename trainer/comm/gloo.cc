@@ -396,7 +396,7 @@ void watch_begin(connections &all)
         if (i != all.rank)
             all.alarm->recv(static_cast<int>(i), ALARM_SLOT, 0, 1);
     if (thread_start(&all.watcher, watch, &all) != 0)
-        die(ERR_RESOURCE, "no more threads can be created");
+        die(ERR_RESOURCE, "cannot create a thread");
 }
 
 void watch_end(connections &all)

@@ -20,11 +20,11 @@ struct slot {
 struct comm {
     const struct comm_library *library;
     struct comm_options options; /* its strings are the caller's, and only open reads them */
-    void *opened;                /* the library's; set before the first operation */
-    struct work_scratch scratch; /* the communication thread's */
+    void *opened;                /* the library's handle, set before the first operation */
+    struct work_scratch scratch; /* used by the communication thread only */
     pthread_t thread;
 
-    pthread_mutex_t lock; /* guards all below */
+    pthread_mutex_t lock; /* guards all members below */
     pthread_cond_t changed;
     enum { OPENING, OPEN, CLOSING } state;
     uint64_t started, done;
@@ -123,7 +123,8 @@ static void *run(void *context)
     return NULL;
 }
 
-/* Signals go to the main thread: this one and those that the library starts block them. */
+/* Blocks all signals in this thread and, by inheritance, in those that the library starts, so that the main thread gets
+ * them. */
 static int start_thread(struct comm *comm, struct error *err)
 {
     sigset_t all, before;
@@ -131,12 +132,12 @@ static int start_thread(struct comm *comm, struct error *err)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const int result = thread_start(&comm->thread, run, comm);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return result == 0 ? 0 : fail(err, ERR_RESOURCE, "no more threads can be created: %s", strerror(result));
+    return result == 0 ? 0 : fail(err, ERR_RESOURCE, "cannot create a thread: %s", strerror(result));
 }
 
 static void release(struct comm *comm)
 {
-    assert(comm->done == comm->started); /* the library uses no array any more */
+    assert(comm->done == comm->started); /* the library no longer uses any array */
     pthread_cond_destroy(&comm->changed);
     pthread_mutex_destroy(&comm->lock);
     work_scratch_release(&comm->scratch);
@@ -190,7 +191,7 @@ void comm_close(struct comm *comm)
     pthread_mutex_unlock(&comm->lock);
     if (under_way) {
         struct error err;
-        fail(&err, ERR_PEER, "this process leaves while the others still compute with it");
+        fail(&err, ERR_PEER, "this process ends while others still wait for it");
         comm_abort(comm, &err);
     }
     pthread_mutex_lock(&comm->lock);
@@ -221,7 +222,7 @@ uint64_t comm_start(struct comm *comm, struct comm_work work)
     if (now) {
         struct error err;
         const int result = comm->failed ? 0 : do_work(comm, number, &err);
-        assert(result == 0 && comm->done == number); /* nothing in one process can fail, or be under way */
+        assert(result == 0 && comm->done == number); /* with one process no operation can fail or be in flight */
         comm->done++;
     }
     return number;

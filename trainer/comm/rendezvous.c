@@ -195,7 +195,7 @@ int rendezvous_open(struct rendezvous **out, const struct rendezvous_options *op
         return -1;
     }
     if (thread_start(&rendezvous->thread, first ? leader_run : worker_run, rendezvous) != 0)
-        die(ERR_RESOURCE, "no more threads can be created");
+        die(ERR_RESOURCE, "cannot create a thread");
     pthread_mutex_lock(&rendezvous->lock);
     result = first ? leader_await(rendezvous, err) : await_begin(rendezvous, err);
     pthread_mutex_unlock(&rendezvous->lock);

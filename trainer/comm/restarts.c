@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* fail_errno ends its texts with the system's words for errno. */
+/* fail_errno appends strerror(errno) to its text. */
 static bool says(const struct error *err, int number)
 {
     return strstr(err->text, strerror(number)) != NULL;
@@ -26,7 +26,7 @@ uint64_t restarts_cause(const char *text)
 {
     SCOPED(buf_release) struct buf words = {0};
     unsigned inside = 0;
-    bool rank = false; /* the digits at hand are a rank's */
+    bool rank = false; /* in the digits of a rank */
     for (const char *at = text; *at; at++) {
         inside += *at == '(';
         rank = isdigit((unsigned char)*at) ? rank || (at - text >= 5 && memcmp(at - 5, "rank ", 5) == 0) : false;
@@ -50,7 +50,7 @@ static bool is_same(const struct failure *a, const struct failure *b)
     return a->signal != 0 ? a->rank == b->rank : a->kind == b->kind && a->cause == b->cause;
 }
 
-/* The network may be back after the next wait, or the processes of another machine. */
+/* After the next wait the network, or the processes of another machine, may be back: it is always worth another try. */
 static bool is_connection_at_start(const struct failure *failure)
 {
     return failure->step == 0 && failure->signal == 0 && failure->kind == ERR_PEER;
@@ -88,7 +88,7 @@ void restarts_describe(const struct failure *failure, const struct error *err, s
     else
         buf_add_text(out, "before the first step: ");
     if (failure->signal != 0)
-        buf_addf(out, "rank %" PRIu32 " was ended by signal %d (%s)", failure->rank, failure->signal,
+        buf_addf(out, "rank %" PRIu32 " was killed by signal %d (%s)", failure->rank, failure->signal,
                  strsignal(failure->signal));
     else
         buf_addf(out, "%.300s", err->text);
@@ -113,7 +113,7 @@ void restarts_give_up(const struct failure *earlier, const struct failure *last,
         fail_at(err, was.kind, was.file, was.offset, "%.400s; it has been started again %s, as --restarts allows", what,
                 format_counted(most, "time", count));
     hint(err,
-         earlier ? "another start would fail there too; once the cause is fixed, the same command goes on from %s"
-                 : "the same command goes on from %s",
+         earlier ? "another start would fail again; once the cause is fixed, the same command continues from %s"
+                 : "the same command continues from %s",
          restarts_from(saved, from));
 }

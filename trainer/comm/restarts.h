@@ -45,7 +45,7 @@ double restarts_wait(uint64_t number, double first);
 #define RESTARTS_FROM    48
 #define RESTARTS_UNKNOWN UINT64_MAX
 const char *restarts_from(uint64_t saved, char out[RESTARTS_FROM]);
-/* Appends "in step 12: rank 1 was ended by signal 9 (Killed)", or the error's text in its place. */
+/* Appends "in step 12: rank 1 was killed by signal 9 (Killed)", or the error's text in its place. */
 void restarts_describe(const struct failure *failure, const struct error *err, struct buf *out);
 /* Makes *err the error of a run that is not started again: after a failure that is the same as `earlier`, or, where
  * that is NULL, after all `most` restarts. `what` describes the last failure. */

@@ -87,7 +87,7 @@ static int wait_for_next(struct family *family, uint64_t number, const char *wha
     if (family->asked == 0)
         return 0;
     fail(err, ERR_STOPPED, "stopped on request, before restart %" PRIu64 "; %.300s", number, what);
-    return hint(err, "the same command goes on from %s", restarts_from(saved, from));
+    return hint(err, "the same command continues from %s", restarts_from(saved, from));
 }
 
 /* After a start that failed with *err: whether there is another one, for which it has waited. */

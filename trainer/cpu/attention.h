@@ -1,6 +1,6 @@
 /* One task computes the attention of one head over one sequence. Keys and values are packed once into panels
  * (product.h) in the thread's scratch; queries are processed in blocks of rows, so that a block's scores stay in the
- * cache. The backward pass recomputes the probabilities from the saved log-sums (Dao and others 2022, without the
+ * cache. The backward pass recomputes the probabilities from the saved log-sums (Dao et al. 2022, without the
  * tiling that a GPU needs). Scores are in `real`. Where the processor multiplies bf16, probabilities enter the forward
  * product as sums of two bf16 numbers: rounded to one, they made the gradients of all lower layers a fifth worse. The
  * backward pass rounds them and the scores' gradients to one, which changed the gradients' error little. */
@@ -309,7 +309,7 @@ static void round_pair(real *scores, real *dscores, size_t wide)
 /* For one block of queries, turns `scores` = Q K^T into P * keep, and `dscores` = dO V^T into the gradient of the
  * scores, both in units, with DOT as round_pair leaves them:
  *     P = exp(scale * score - log_sum);  dP = dO V^T * keep;  dscore = P * (dP - delta)
- * delta = the sum over keys of P dP = the row's dO O (Dao and others 2022, appendix B), so it needs no pass over keys.
+ * delta = the sum over keys of P dP = the row's dO O (Dao et al. 2022, appendix B), so it needs no pass over keys.
  * */
 static void backward_scores(real *scores, real *dscores, const real *log_sums, const real *deltas, size_t first,
                             size_t rows, const struct dropout *dropout, const struct attention_head *h,

@@ -1,12 +1,12 @@
-/* The backend's own kernels, for its host code, which is C: one entry point, with the op's arguments, for each op of
- * ops.h that is not a product. `stream` is where it is queued, `precision` the type of storage (fp32, bf16 or fp16;
- * real is float). All pointers are to device memory, except args itself, batch, shape, dropout, memory, work and step,
- * which are read before the call returns. No call waits, allocates, or copies to the host; the caller finds a launch
- * that failed (cudaGetLastError). The rules of ops.h hold: dead rows become zero, sums have a fixed tree, no float
- * atomics.
+/* The backend's own kernels, for its host code, which is C: one entry point for each op of ops.h that cuBLASLt does not
+ * do, with the op's arguments, and kernel_product for products that it does not offer. `stream` is where it is queued,
+ * `precision` the type of storage (fp32, bf16 or fp16; real is float). All pointers are to device memory, except args
+ * itself, batch, shape, dropout, memory, work and step, which are read before the call returns. No call waits,
+ * allocates or copies to the host. The caller checks for failed launches (cudaGetLastError). The rules of ops.h hold:
+ * dead rows become zero, sums have a fixed tree, no float atomics.
  *
  * Alignment: rows of [.., hidden] start on 16 bytes where hidden is a multiple of 8 (16-bit) or 4 (fp32); other widths
- * must work too, at any speed. */
+ * must work, however slowly. */
 #pragma once
 
 #include "trainer/cuda/cuda.h"
@@ -17,11 +17,12 @@
 extern "C" {
 #endif
 
-/* A batch as the ops get it (batch.c makes it): its arrays are in device memory, its numbers here. */
+/* A batch as ops receive it, made by batch.c. Arrays are in device memory; scalars are in this struct. */
 struct cuda_batch {
     struct batch batch; /* first: ops get its address */
     int32_t *order;     /* [tokens] live rows sorted by id, rows of one id in their own order */
-    int32_t *runs;      /* [run_count + 1] places in `order` where each id begins; closed by tokens */
+    int32_t
+        *runs; /* [run_count + 1] offset in `order` of each id's first row; the last entry is the number of tokens */
     int32_t *by_length; /* [sequences] sequences, the longest first, equal ones in their own order */
     int32_t run_count;
     int32_t longest; /* tokens of the longest sequence */
@@ -99,7 +100,8 @@ struct bits_operands {
 };
 void kernel_compress(cudaStream_t stream, const struct bits_operands *operands, size_t chunks, float *errors,
                      uint8_t *bits, float *alphas);
-/* Chunks [first, first + count) are served, compact elements [from, from + elements), of `size` processes. */
+/* The part that this process serves: chunks [first, first + count), compact elements [from, from + elements), summed
+ * over `size` processes. */
 struct served_part {
     size_t first, count, from, elements;
     uint32_t size;

@@ -1,4 +1,4 @@
-/* Where the time of a run goes (--timings): a backend that measures another one. It forwards every op, waits for it,
+/* --timings: a backend that wraps another one and measures it. It forwards every op, waits for it,
  * and records calls, seconds, floating-point operations and bytes. */
 #pragma once
 
@@ -11,7 +11,7 @@ struct ops *timings_end(struct ops *timed);
 
 void timings_clear(struct ops *timed); /* forgets all measurements */
 
-/* Something other than ops that a run spent its time on. */
+/* Time that a run spent outside of ops. */
 struct timings_beside {
     const char *name; /* NULL ends the list */
     double seconds;
@@ -20,7 +20,7 @@ struct timings_beside {
 struct timings_limits {
     double flops, bytes;
 };
-/* Logs the table: ops by time, products separately for each shape, each with its rate of operations or bytes, whichever
- * limits it, and that limit; then `beside`; then the rest of `seconds`. */
+/* Logs a table: ops sorted by time, products by shape. Each row has its rate, of operations or of bytes, whichever is
+ * closer to the machine's limit, and that limit. Then `beside`, then the rest of `seconds`. */
 void timings_say(const struct ops *timed, double seconds, const struct timings_limits *limits,
                  const struct timings_beside *beside);

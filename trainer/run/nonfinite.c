@@ -1,7 +1,7 @@
-/* Weights are checked first, because non-finite weights explain everything else. Then the gradients, from the last
- * tensor of the table to the first, the order in which the backward pass reaches them. The device may be one step
- * further by now, so they are computed again; no update was applied in between, so the bits are the same. Finally each
- * sample of the step goes through a forward pass alone, without dropout. */
+/* Checks weights first, because non-finite weights explain everything else, then gradients, from the last tensor to the
+ * first, the order of the backward pass. The device may already hold the next step's gradients, so they are computed
+ * again; no update came in between, so the bits are the same. Finally each sample of the step goes through a forward
+ * pass alone, without dropout. */
 #include "trainer/run/nonfinite.h"
 
 #include <inttypes.h>
@@ -30,8 +30,8 @@ static json_t *bad_weights(struct engine *engine)
     return names;
 }
 
-/* Sets bad[i] for each chunk in the range whose gradients are not all finite: of the whole step, or of one pass and one
- * group, where gradients are divided. gradients[0] is element `from` of flat memory. */
+/* Sets bad[i] for each chunk of the range with a gradient that is not finite. `gradients` are those of the whole step
+ * or, with --zero 2, of one pass and one group. gradients[0] is element `from` of flat memory. */
 static void mark_bad(struct engine *engine, const void *gradients, size_t from, struct chunk_range chunks, bool *bad)
 {
     const struct ops *ops = engine->ops;
@@ -135,8 +135,7 @@ static bool has_text(const json_t *texts, const char *text)
     return false;
 }
 
-/* Replaces this process's findings by those of all processes: samples in the order of the batch, and every tensor that
- * any process found. */
+/* Merges the findings of all processes: samples in the order of the batch, and every tensor that any process found. */
 static int gather(struct process_group *processes, json_t *gradients, json_t *samples, struct error *err)
 {
     SCOPED(buf_release) struct buf all = {0};
@@ -212,10 +211,11 @@ static void add_remedies(const struct engine *engine, struct buf *out)
     const struct schedule_type *type = &schedule_types[engine->recipe->schedule.kind];
     const enum precision precision = engine->ops->precision;
     buf_add_text(out, type->own_rate ? "a lower rate in scheduler.params" : "a lower --lr");
+    const bool narrow = precision == PRECISION_FP16 || precision == PRECISION_BF16;
     if (type->ours)
-        buf_add_text(out, ", a longer --warmup");
-    if (precision == PRECISION_FP16 || precision == PRECISION_BF16)
-        buf_add_text(out, ", or --precision fp32");
+        buf_add_text(out, narrow ? ", a longer --warmup" : " or a longer --warmup");
+    if (narrow)
+        buf_add_text(out, " or --precision fp32");
 }
 
 /* Makes the error, with a hint where to continue from. */
@@ -230,10 +230,10 @@ static int fail_not_finite(const struct engine *engine, const char *text, const 
         fail(err, ERR_NUMERIC, "%.500s", text);
     SCOPED(mem_free_at) char *resume = directory ? command_text("--resume %s", directory) : NULL;
     if (!directory || saved == 0)
-        hint(err, "nothing was changed by this step; try %s", buf_text(&remedies));
+        hint(err, "the step changed nothing; try %s", buf_text(&remedies));
     else
-        hint(err, "nothing was changed by this step, the checkpoint of step %" PRIu64 " is intact; try %s, with %s",
-             saved, buf_text(&remedies), resume);
+        hint(err, "the step changed nothing, and the checkpoint of step %" PRIu64 " is intact; try %s, with %s", saved,
+             buf_text(&remedies), resume);
     return -1;
 }
 

@@ -40,11 +40,12 @@ static int not_kept(const char *run, const struct settings *asked, const json_t 
 {
     if (asked->provenance && proof_names(record, step))
         return fail_at(err, ERR_VERIFY, run, ERROR_NO_OFFSET,
-                       "has no " CHECKPOINTS_NAME "/step-%08" PRIu64 ", which %.80s names", step, asked->provenance);
+                       "has no " CHECKPOINTS_NAME "/step-%08" PRIu64 ", which is named in %.80s", step,
+                       asked->provenance);
     if (asked->provenance)
         return fail_at(err, ERR_MISMATCH, asked->provenance, ERROR_NO_OFFSET,
                        "names no checkpoint of step %" PRIu64 " (--%s)", step, option);
-    fail_at(err, ERR_USAGE, run, ERROR_NO_OFFSET, "keeps no checkpoint of step %" PRIu64 " (--%s)", step, option);
+    fail_at(err, ERR_USAGE, run, ERROR_NO_OFFSET, "has no checkpoint of step %" PRIu64 " (--%s)", step, option);
     return hint(err, "the oldest is of step %" PRIu64 ", the newest of step %" PRIu64, steps[0], steps[count - 1]);
 }
 
@@ -69,12 +70,13 @@ static int choose_steps(const char *run, const struct settings *asked, const jso
 {
     if (count == 0 && asked->provenance) {
         fail_at(err, ERR_VERIFY, run, ERROR_NO_OFFSET,
-                "has none of the checkpoints that %.80s names, as " CHECKPOINTS_NAME "/step-%08" PRIu64,
+                "has none of the checkpoints named in %.80s, such as " CHECKPOINTS_NAME "/step-%08" PRIu64,
                 asked->provenance, proof_last(record));
-        return hint(err, "copy two of them there, or the last one and give --from 0; an exported model has none");
+        return hint(err,
+                    "copy two of them there, or the last one and add --from 0; an exported model is not a checkpoint");
     }
     if (count == 0)
-        return fail_at(err, ERR_USAGE, run, ERROR_NO_OFFSET, "keeps no checkpoint");
+        return fail_at(err, ERR_USAGE, run, ERROR_NO_OFFSET, "has no checkpoint");
     const uint64_t to = settings_given(asked, "to") ? asked->to : steps[count - 1];
     const uint64_t from = settings_given(asked, "from") ? asked->from : steps[0] < to ? steps[0] : 0;
     if (!is_kept(to, steps, count))
@@ -97,8 +99,8 @@ uint64_t stretch_start_step(const json_t *start)
     return (uint64_t)json_integer_value(json_object_get(start, "step"));
 }
 
-/* The start that computed `step`: the last one that began before it. A later start that resumed from an older
- * checkpoint has replaced the checkpoints after that. NULL: none. */
+/* The start that computed `step`: the last one that began before it. If a later start resumed from an older checkpoint,
+ * it has overwritten the checkpoints after that one. NULL if no start did. */
 const json_t *stretch_start(const json_t *record, uint64_t step)
 {
     const json_t *starts = json_object_get(record, "starts");

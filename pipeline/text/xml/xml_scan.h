@@ -1,5 +1,5 @@
-/* Character data and tags of XML as MediaWiki writes it: the fast path of xml.c. It supports only a part of XML, and
- * reports anything else. What it accepts, expat accepts with the same result.
+/* Character data and tags of XML as MediaWiki writes it: the fast path of xml.c. It accepts a subset of XML and reports
+ * anything else. What it accepts, expat accepts with the same result.
  *
  *     characters   UTF-8 without control characters but tab and line end, the five named references; '>' as &gt; only
  *     tags         <name attribute="value" … />: one blank before an attribute, names of ASCII letters and digits, few

@@ -119,13 +119,13 @@ TEST(messages_name_step_rank_and_what_is_safe)
     struct failure now = {.rank = 2, .step = 1057, .signal = SIGKILL, .kind = ERR_PEER, .when = 1000};
     struct error err = {.kind = ERR_PEER, .text = "rank 2 was lost", .offset = ERROR_NO_OFFSET};
     restarts_describe(&now, &err, &what);
-    assert_string_equal(buf_text(&what), "in step 1,057: rank 2 was ended by signal 9 (Killed)");
+    assert_string_equal(buf_text(&what), "in step 1,057: rank 2 was killed by signal 9 (Killed)");
     struct failure before = now;
     before.when = 7 * 86400;
     restarts_give_up(&before, &now, 3, 1050, buf_text(&what), &err);
     assert_int_equal(err.kind, ERR_PEER);
     assert_non_null(strstr(err.text, "twice in the same way, at 1970-01-0"));
-    assert_non_null(strstr(err.text, "in step 1,057: rank 2 was ended by signal 9"));
+    assert_non_null(strstr(err.text, "in step 1,057: rank 2 was killed by signal 9"));
     assert_non_null(strstr(err.hint, "step 1,050"));
 
     buf_reset(&what);

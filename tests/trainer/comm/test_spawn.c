@@ -290,13 +290,13 @@ TEST(a_killed_child_is_named)
         assert_int_equal(outcome.code, ERR_PEER);
         snprintf(words, sizeof words, "program: rank %u (", victim);
         says_once(outcome.err, words);
-        snprintf(words, sizeof words, "rank %u was ended by signal 9", victim);
+        snprintf(words, sizeof words, "rank %u was killed by signal 9", victim);
         says_once(outcome.err, words);
     }
     struct outcome outcome;
     run(ranks(1), "kill", 0, &outcome); /* there is no other process to report it */
     assert_int_equal(outcome.code, ERR_PEER);
-    says_once(outcome.err, "rank 0 was ended by signal 9");
+    says_once(outcome.err, "rank 0 was killed by signal 9");
 }
 
 /* The other processes are still waiting to meet. */
@@ -320,7 +320,7 @@ TEST(who_is_killed_before_the_rendezvous_is_named)
         struct outcome outcome;
         char words[80];
         run(ranks(3), "early kill", victim, &outcome);
-        snprintf(words, sizeof words, "program: rank %u was ended by signal 9", victim);
+        snprintf(words, sizeof words, "program: rank %u was killed by signal 9", victim);
         says_once(outcome.err, words);
         assert_int_equal(outcome.code, ERR_PEER);
     }
@@ -397,14 +397,14 @@ TEST(the_parent_ends_as_its_children_did)
         const char *says;
     } cases[] = {
         {"ok", 3, 0, 1, ""},
-        {"s9@5 ok", 0, 9, 1, "was ended by signal 9 (Killed)"},
+        {"s9@5 ok", 0, 9, 1, "was killed by signal 9 (Killed)"},
         {"s9@5 ok", 3, 0, 2, "will start again in 0.01 s, from step 40 (restart 1 of 3)"},
-        {"s6@0 ok", 3, 0, 2, "before the first step: rank 1 was ended by signal 6"},
+        {"s6@0 ok", 3, 0, 2, "before the first step: rank 1 was killed by signal 6"},
         {"s9@5 s9@6 s6@6 ok", 3, 0, 4, "(restart 3 of 3)"},
         {"s9@5 s9@6 ok", 1, 9, 2, "again 1 time"},
         {"s9@5 s9@5 ok", 3, 9, 2, "failed twice in the same way"},
-        {"s9@5 s9@6 s9@5 ok", 3, 9, 3, "in step 5: rank 1 was ended"},
-        {"s9@5 s9 ok", 3, 0, 3, "before the first step: rank 1 was ended"},
+        {"s9@5 s9@6 s9@5 ok", 3, 9, 3, "in step 5: rank 1 was killed"},
+        {"s9@5 s9 ok", 3, 0, 3, "before the first step: rank 1 was killed"},
         {"e9@4 ok", 3, 0, 2, "in step 4: "},
         {"e9@4 e9@4 ok", 3, 9, 2, "failed twice"},
         {"e7@4 ok", 3, 0, 2, "the reason"},
@@ -463,7 +463,7 @@ TEST(commands_of_several_machines_start_again)
     assert_string_equal(outcomes[0].out, "start 0\nstart 1 after\n");
     says_once(outcomes[0].err, "from step 40 (restart 1 of 3)");
     says_once(outcomes[1].err,
-              "rank 3 was ended by signal 9 (Killed); 2 processes will start again in 0.01 s, from the "
+              "rank 3 was killed by signal 9 (Killed); 2 processes will start again in 0.01 s, from the "
               "last checkpoint (restart 1 of 3)");
 }
 
@@ -485,7 +485,7 @@ TEST(a_stop_ends_the_wait)
     finish(&parent, &outcome);
     assert_int_equal(outcome.code, ERR_STOPPED);
     says_once(outcome.err, "stopped on request, before restart 1");
-    says_once(outcome.err, "goes on from step 40");
+    says_once(outcome.err, "continues from step 40");
     assert_string_equal(outcome.out, "start 0\n");
 }
 
@@ -501,7 +501,7 @@ TEST(a_loss_after_a_stop_is_an_end)
     kill(parent.pid, SIGTERM);
     finish(&parent, &outcome);
     assert_int_equal(outcome.code, ERR_PEER);
-    says_once(outcome.err, "rank 0 was ended by signal 9");
+    says_once(outcome.err, "rank 0 was killed by signal 9");
     assert_null(strstr(outcome.err, "start again"));
 }
 

@@ -3,7 +3,7 @@
  * tests/golden/modern.json has losses and gradients of transformers' ModernBertForMaskedLM (version in the file), where
  * angles, rotations, softmax and loss were computed in double too. Weights, inputs and the probe vectors are made here
  * by the same formulas, whose numbers are exact in float. A gradient is given by its norm, its sum and its product with
- * a probe vector; a norm alone would not see that elements have changed places. loss_error, gradient_error and the
+ * a probe vector; a norm alone would miss elements that changed places. loss_error, gradient_error and the
  * fourth number of a gradient are what torch loses in float32. scripts/golden_modern.py writes the file and says how
  * these are measured. */
 #include "base/json.h"
@@ -61,15 +61,15 @@ static double weight(const char *name, size_t index)
 }
 
 /* Draws the tensors that the golden file has gradients of; the others are not in the model. */
-static struct place draw(void *context, const char *name, int rows, int columns)
+static struct tensor_memory draw(void *context, const char *name, int rows, int columns)
 {
     const json_t *gradients = context;
     const size_t count = (size_t)rows * (size_t)columns;
     for (size_t i = 0; i < drawn_count; i++)
         if (strcmp(drawn[i].name, name) == 0)
-            return (struct place){drawn[i].value, drawn[i].gradient};
+            return (struct tensor_memory){drawn[i].value, drawn[i].gradient};
     if (!json_object_get(gradients, name))
-        return (struct place){0};
+        return (struct tensor_memory){0};
     struct drawn *new = &drawn[drawn_count++];
     assert_true(drawn_count <= TENSORS_MAX && strlen(name) < sizeof new->name);
     *new = (struct drawn){.count = count,
@@ -78,7 +78,7 @@ static struct place draw(void *context, const char *name, int rows, int columns)
     snprintf(new->name, sizeof new->name, "%s", name);
     for (size_t i = 0; i < count; i++)
         new->value[i] = weight(name, i);
-    return (struct place){new->value, new->gradient};
+    return (struct tensor_memory){new->value, new->gradient};
 }
 
 static void forget_drawn(void)
@@ -330,7 +330,7 @@ struct ours {
 };
 
 /* The first of our tensors that the reference's tensor of that name holds. */
-static struct place place_of(void *context, const char *name, int rows, int columns)
+static struct tensor_memory place_of(void *context, const char *name, int rows, int columns)
 {
     struct ours *ours = context;
     for (size_t i = 0; i < ours->params->count; i++) {
@@ -340,9 +340,9 @@ static struct place place_of(void *context, const char *name, int rows, int colu
         if (strcmp(theirs, name) != 0)
             continue;
         assert_int_equal((size_t)parts * param->count, (size_t)rows * (size_t)columns);
-        return (struct place){ours->values + param->offset, ours->gradient + param->offset};
+        return (struct tensor_memory){ours->values + param->offset, ours->gradient + param->offset};
     }
-    return (struct place){NULL, NULL};
+    return (struct tensor_memory){NULL, NULL};
 }
 
 static void draw_values(struct ours *ours, uint64_t seed)
@@ -370,7 +370,7 @@ static void check_gradients(const struct ours *ours, const double *gradients, do
     }
 }
 
-/* What the model drops (Law 3, trainer/backend/ops_args.h), computed number by number. */
+/* The model's dropout (Law 4, trainer/backend/ops_args.h), one number at a time. */
 static struct {
     const struct model_config *config;
     const uint32_t *numbers; /* of the sequences */
@@ -533,7 +533,7 @@ static double number(enum precision precision, const void *memory, size_t i)
     return precision == PRECISION_FP64 ? ((const double *)memory)[i] : (double)((const float *)memory)[i];
 }
 
-/* Five updates, in the precision's type of real numbers; `most`: how far a parameter or moment may be off. */
+/* Five updates, in the precision's type of real numbers. Every parameter and both moments must agree to `most`. */
 static void check_updates(const char *type, enum precision precision, enum cpu_level level, double most)
 {
     static const double no_losses[STEP_SUMS];
@@ -579,6 +579,7 @@ static void check_updates(const char *type, enum precision precision, enum cpu_l
         }
         for (size_t k = 0; k < COUNT + 32; k++)
             if (!(fabs(number(precision, ours[0], k) - expected[0][k]) < most &&
+                  fabs(number(precision, ours[2], k) - expected[2][k]) < most &&
                   fabs(number(precision, ours[3], k) - expected[3][k]) < most))
                 fail_msg("%s on %s: update %u, number %zu is off", type, ops->name, t, k);
     }
