@@ -24,10 +24,10 @@ def weights_of(row):
 
 
 def rows_in(path, wanted):
-    """(row, FLOP, tokens, loss) of each line of a table."""
+    """(row, FLOP, tokens, loss) of each line of a table with seed 1."""
     for line in path.read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("| ").split("|")]
-        if cells[0] in wanted and len(cells) == 12:
+        if cells[0] in wanted and len(cells) == 12 and cells[6] == "1":
             yield cells[0], float(cells[2]), float(cells[4].split()[0]) * 1e6, float(cells[8])
 
 
