@@ -204,9 +204,11 @@ static int take_rope(const char *path, const json_t *json, struct model_config *
     const char *kind;
     if (has_value(json_object_get(json, "rope_scaling")))
         return unsupported(path, "rope_scaling", err);
-    json_object_foreach((json_t *)kinds, kind,
-                        value) if (strcmp(kind, layer_kinds[0]) != 0 &&
-                                   strcmp(kind, layer_kinds[1]) != 0) return unsupported(path, "rope_parameters", err);
+    json_object_foreach((json_t *)kinds, kind, value)
+    {
+        if (strcmp(kind, layer_kinds[0]) != 0 && strcmp(kind, layer_kinds[1]) != 0)
+            return unsupported(path, "rope_parameters", err);
+    }
     TRY(take_theta(path, json, layer_kinds[1], "global_rope_theta", &config->theta_global, err));
     return take_theta(path, json, layer_kinds[0], "local_rope_theta", &config->theta_local, err);
 }
@@ -233,7 +235,7 @@ static int modern_take(const char *path, const json_t *json, struct model_config
     return 0;
 }
 
-/* Each which layer is global; 0: no number says it. */
+/* n, if every n-th layer is global, from the first on; 0: there is no such n. */
 static int32_t global_every(const struct model_config *config)
 {
     int32_t every = 1;
