@@ -477,7 +477,7 @@ TEST(a_job_further_down_is_preferred)
     assert_true(pthread_equal(gate_keeper, last_worker));
 }
 
-/* Jobs 0 and 1 fail; `context` is the number of the one that fails long after the other. */
+/* Jobs 0 and 1 fail; `context` points to the number of the one that fails long after the other. */
 static atomic_int failing;
 
 static int run_fail(void *context, void *job, uint64_t number, struct error *err)
@@ -588,7 +588,7 @@ TEST(a_consumer_may_leave_at_any_time)
             struct belt *belt = belt_open(&options);
             for (int i = 0; i < taken; i++) {
                 assert_int_equal(belt_next(belt, &job, &err), 1);
-                if (i + 1 < taken || taken % 2) /* for half of the counts it closes the belt while it holds a job */
+                if (i + 1 < taken || taken % 2) /* for even counts, the belt is closed while a job is held */
                     belt_done(belt);
             }
             atomic_store(&released, 0);

@@ -21,7 +21,7 @@ TEST(known_values)
     assert_int_equal(crc32c(bytes, sizeof bytes), 0x113fdb5c);
 }
 
-/* The CRC bit by bit from the definition, for every length and every flipped bit of a short text. */
+/* The CRC by its definition, bit by bit. */
 static uint32_t by_definition(const unsigned char *bytes, size_t size)
 {
     uint32_t crc = UINT32_MAX;

@@ -1,6 +1,6 @@
-/* Whether the work is linear on hostile pages of 64 KiB to 8 MiB. Every pattern goes through the XML reader, the
- * extraction and the splitting into sentences, in English, and in Chinese where that differs; measured is the CPU time
- * of the three together, the best of several turns where the first is above the goal.
+/* Measures whether hostile pages of 64 KiB to 8 MiB take linear time. Every pattern goes through the XML reader, the
+ * extraction and the splitting into sentences, in English, and in Chinese where that differs. The CPU time is that of
+ * all three; if it grows above the goal, the best of several turns counts.
  *     bench_hostile [PATTERN|all [SIZES]]        one pattern is shown size by size; SIZES: how many of the eight sizes
  * Prints the worst growth per doubling (2 is linear, 4 quadratic), the slowest pattern, and the memory. */
 #include "base/arena.h"
@@ -38,7 +38,7 @@ static double seconds_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Fills the page with repetitions of a pattern: those of `hostile` come first, then the shapes. */
+/* Fills the page and its XML with a repeated pattern, numbered through `hostile`, then the shapes. */
 static void build_page(struct bench *bench, size_t pattern, size_t bytes)
 {
     if (pattern < HOSTILE_COUNT)
@@ -141,7 +141,7 @@ static void measure(struct bench *bench, size_t pattern, unsigned sizes, bool ve
     }
 }
 
-/* Only patterns with markup that chooses between spellings cost Chinese something else than English. */
+/* Only markup for spelling variants (-{) takes another time in Chinese than in English. */
 static bool is_variant(size_t pattern)
 {
     return strstr(pattern < HOSTILE_COUNT ? hostile[pattern] : hostile_shapes[pattern - HOSTILE_COUNT].head, "-{") ||

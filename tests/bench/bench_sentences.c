@@ -1,7 +1,7 @@
 /* Speed of splitting text into sentences, compared with a loop that only searches for the next full stop.
  *     dsdata extract enwiki.xml.bz2 | bench_sentences [LANGUAGE]       a file of text, or lines of JSON with "text"
- * The text of standard input is repeated to 50 MB and split line by line, as build does; the two loops alternate; the
- * result is the least CPU time of twelve turns. */
+ * The text of standard input is repeated to 50 MB and split in parts as long as an article, as in build. The two loops
+ * alternate; the result is the least user time of twelve turns. */
 #include "base/mem.h"
 #include "base/str.h"
 #include "pipeline/text/sentences/sentences.h"
@@ -38,7 +38,7 @@ static void read_text(struct buf *text)
     }
 }
 
-/* The part of the text that begins at `at`: whole lines. */
+/* The whole lines from offset `at` that make a part. */
 static struct str part_at(const struct buf *text, size_t at)
 {
     const size_t least = at + PART_BYTES < text->size ? at + PART_BYTES : text->size;

@@ -2,9 +2,9 @@
  *
  *     make_shards DIRECTORY SEQ SAMPLES [MEAN_LENGTH [VOCABULARY [none]]]        make_shards made 512 20000 254.5
  *
- * Each word determines the next by a rule, so a model can learn. Lengths: all SEQ where the mean is SEQ; else half of
- * the samples have SEQ tokens where the mean allows it, and the others are spread evenly below. With "none" samples are
- * single segments, as of `dsdata build --pairs none`. */
+ * Each word determines the next by a rule, so a model can learn. With a mean of SEQ (the default), all samples have SEQ
+ * tokens; otherwise half of them have, if the mean allows it, and the lengths of the others are uniform. With "none",
+ * samples are single segments, as from `dsdata build --pairs none`. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static uint32_t length_of(const struct wish *wish, const struct random_stream *s
     const double full = 0.5, rest = (wish->mean - full * wish->seq) / (1 - full); /* mean length of the others */
     if (wish->mean >= wish->seq)
         return wish->seq;
-    if (rest < 16) /* a short mean: evenly spread up to twice the mean */
+    if (rest < 16) /* a short mean: uniform, from 8 to nearly twice the mean */
         return 8 + random_below(random_at(stream, n, 1), (uint32_t)(2 * (wish->mean - 8)) + 1);
     if (random_at(stream, n, 0) & 1)
         return wish->seq;

@@ -1,6 +1,6 @@
-/* Faults of a run, and the errors that the surviving processes get. The last process fails; each of the others prints
- * its error and exits with 0 if the error is the expected one. No time is asserted: a killed process is noticed by its
- * closed connection, long before the timeout, and the error says which of the two it was. */
+/* Injects faults and checks the errors that the surviving processes get. The last process fails; each of the others
+ * prints its error and exits with 0 if the error is the expected one. No time is asserted: a killed process is noticed
+ * by its closed connection, long before the timeout, and the error says which of the two it was. */
 #include "tests/comm/rank.h"
 
 #include <pthread.h>
@@ -85,7 +85,7 @@ static void killed_inside(const struct rank *rank)
     fails(rank, comm, sum(FLOATS), "onnection");
 }
 
-/* The others only receive. */
+/* Kills the sender of a broadcast, while the others only receive. */
 static void killed_root(const struct rank *rank)
 {
     struct comm *comm = open_rank(rank);

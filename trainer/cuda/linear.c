@@ -1,6 +1,6 @@
-/* The products of a linear layer (ops_args.h), by the library. What it cannot fuse, or cannot do at all for a shape,
- * our own kernels do after it or instead: erf-GELU always, and tanh-GELU in fp32, where results are compared to the
- * last digits. */
+/* The products of a linear layer (ops_args.h), by the library. Our own kernels do what it cannot fuse, or replace a
+ * product that it refuses. They always do erf-GELU, and in fp32, where results are compared to the last digits,
+ * tanh-GELU and sums of bias gradients. */
 #include "trainer/cuda/product.h"
 
 /* Zeroes the rows from `live` on. */

@@ -46,7 +46,7 @@ static int take_real(const char *path, const json_t *json, const char *key, doub
     return 0;
 }
 
-/* Reads a flag: true, or false, null or absent. */
+/* Reads a flag; null and absent mean false. */
 static int take_flag(const char *path, const json_t *json, const char *key, bool *out, struct error *err)
 {
     const json_t *value = json_object_get(json, key);
@@ -170,7 +170,7 @@ static int take_architecture(const char *path, const json_t *json, const struct 
     return 0;
 }
 
-/* Takes rows that are not used off the positions. */
+/* Subtracts the unused rows, up to the padding id, from the positions. */
 static int take_padding(const char *path, const json_t *json, const struct layout *layout, struct model_config *config,
                         struct error *err)
 {
@@ -246,7 +246,7 @@ static void take_heads(const json_t *json, struct model_config *config)
     snprintf(config->tuned_for, sizeof config->tuned_for, "%s", task ? task : "");
 }
 
-/* Adds the keys by which transformers describes classes. */
+/* Adds the keys that describe the labels to transformers. */
 static void add_labels(const struct model_config *config, json_t *json)
 {
     json_t *names = json_object(), *numbers = json_object();

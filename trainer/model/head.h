@@ -1,6 +1,6 @@
-/* The heads on the last layer. A struct head has all that the rest of the program knows of a head: what it computes
- * (tensors, the rows it reads, buffers, work, pass), and how files and programs of others name it. A new head is a row
- * of HEADS (trainer/data/heads.h) and a file in heads/. */
+/* The heads on the last layer. A struct head is all that the rest of the program knows about a head: what it computes
+ * (tensors, the rows it reads, buffers, work, pass), and its names in other programs and their files. A new head is a
+ * row of HEADS (trainer/data/heads.h) and a file in heads/. */
 #pragma once
 
 #include "trainer/model/tensors.h"
@@ -39,11 +39,11 @@ struct head {
 
     /* transformers' classes: BertForMaskedLM, RobertaPreLayerNormForMaskedLM, AutoModelForMaskedLM. */
     const char *class_end;          /* "ForMaskedLM" */
-    const char *prefix;             /* how the names of those of its tensors begin that no model lacks which has it */
+    const char *prefix;             /* how the names of its mandatory tensors begin */
     const char *prefix_transformed; /* the same in models that transform; NULL: the same */
-    bool prefix_tells;              /* and that other classes do not have */
-    /* It is the only head of a fine-tuned model, whose class config.json names. A file's head of another task is
-     * ignored. False: of pre-training. */
+    bool prefix_tells;              /* the prefix is of this class alone */
+    /* A head of fine-tuning: the model's only one, whose class config.json names; a file's head for another task is
+     * ignored. False: a head of pre-training. */
     bool tuned;
     /* The problem_type of config.json, which tells heads of one class apart. NULL: none. */
     const char *(*problem)(const struct model_config *config);
@@ -62,7 +62,7 @@ extern const struct head *const head_kinds[HEAD_KINDS];
 /* The rows of a batch that a head reads. */
 struct head_rows {
     struct rows rows;
-    const int32_t *index; /* [rows.total] place of each row in batch_read; NULL: all token rows */
+    const int32_t *index; /* [rows.total] index of each row in batch_read; NULL: all token rows */
 };
 struct head_rows head_rows(enum head_kind head, const struct batch *batch);
 
@@ -70,9 +70,9 @@ struct head_rows head_rows(enum head_kind head, const struct batch *batch);
 bool head_reads_all(enum head_kind head, const struct model_config *config);
 /* The number of labels that a head chooses from: the columns of its logits, without the vocabulary's padding. */
 int32_t head_labels(enum head_kind head, const struct model_config *config);
-/* Whether a model has a head whose labels config.json names: one of OF_LABELS. */
+/* Whether a model has a head whose labels config.json names: its logits have OF_LABELS columns. */
 bool model_names_labels(const struct model_config *config);
 /* The head of a fine-tuned model; HEAD_KINDS: it has none. */
 enum head_kind model_tuned_head(const struct model_config *config);
-/* How the name of transformers' class of the model ends, as "ForPreTraining" for both heads of pre-training. */
+/* How the model's class name in transformers ends: "ForPreTraining" with both heads of pre-training. */
 const char *model_class_end(const struct model_config *config);

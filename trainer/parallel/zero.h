@@ -1,12 +1,13 @@
-/* ZeRO (Rajbhandari et al. 2020), stages 1 and 2: every process has moments and master copies only for its own slices
- * (partition.h), with stage 2 also gradients (zero2.h), and updates only those.
+/* ZeRO (Rajbhandari et al. 2020), stages 1 and 2: a process keeps moments and master copies of its own slices alone
+ * (partition.h), with stage 2 gradients too (zero2.h), and updates only these slices.
  *
  *     gradients, summed to their holders (gradient_sum.h) → zero_update:
  *       sums of squares of the own chunks → those of all, gathered → factors → moments
- *         → sums of whole tensors, gathered (LAMB, NVLAMB, LANS) → each slice applied, while the one before is gathered
+ *         → sums of whole tensors, gathered (LAMB, NVLAMB, LANS) → each slice applied, and gathered: in host memory
+ *           while the next is applied, on a device after all
  *
  * Norms are those of whole tensors: the doubles of all chunks are gathered and added in the order of the table, as a
- * single process does, so the update has the bits of stage 0 if the sums of gradients have. Parameters are sent in
+ * single process does, so the update is bit-identical to stage 0 if the sums of gradients are. Parameters are sent in
  * their storage type, biases and vectors of norms in fp32. If storage is fp32, the model reads the master copy, which
  * is then complete in every process. Collective calls are made by all processes in the same order. */
 #pragma once
@@ -28,8 +29,8 @@ void zero_join(struct zero *zero, struct comm *comm);
 /* Bytes of the device's memory that zero_open allocates at `rank`, without a copy of the vectors in storage. */
 uint64_t zero_bytes(const struct partition *partition, uint32_t rank, const struct ops *ops);
 
-/* Collective: makes the update, after which every process has all updated parameters. `sums`: gradients of the own
- * slices, packed; NULL: the model has them, with all others. */
+/* Collective: makes the update, after which every process has all updated parameters. `sums`: gradients of this
+ * process's slices, packed; NULL: they are in the model's gradients. */
 int zero_update(struct zero *zero, const struct optimizer *optimizer, const void *sums, const struct update_work *work,
                 const struct update *update, struct error *err);
 /* Bytes of parameters that this process sends in an update, computed (comm_wire_bytes). */

@@ -12,7 +12,7 @@
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"
 
-/* Heads that are not trained here: models with them are exported too. The last is of models without one. */
+/* Heads that are not trained here, but are exported. The last row is for models without a head. */
 static const struct head others[] = {
     {.class_end = "ForMultipleChoice", .prefix = "classifier.", .pipeline = "multiple-choice"},
     {.class_end = "Model",
@@ -37,8 +37,8 @@ static bool has_head(const struct safetensors *file, const char *head)
     return !head;
 }
 
-/* Numbers in tensors that are parameters: no positions' numbers, and no copy of a tensor that is there too, unless
- * config.json says that it is none. */
+/* Counts the elements of float tensors (position_ids are integers), without copies of tied tensors that the file has
+ * too, unless config.json unties them. */
 static uint64_t count_parameters(const struct safetensors *file, const json_t *config)
 {
     const bool is_untied = json_is_false(json_object_get(config, "tie_word_embeddings"));
@@ -67,7 +67,7 @@ static const struct head *head_of_class(const char *class, const struct safetens
 {
     const struct head *found = NULL;
     if (str_ends(str_of(class), STR("ForPreTraining")))
-        class = head_kinds[HEAD_MASKED]->class_end; /* whose use is that of the two heads */
+        class = head_kinds[HEAD_MASKED]->class_end; /* with both heads, a model is used as with this one */
     for (size_t i = 0; i < ROWS; i++)
         if (str_ends(str_of(class), str_of(row(i)->class_end))) {
             assert(!found || i < HEAD_KINDS); /* a head that is trained here now has a row in head_kinds only */

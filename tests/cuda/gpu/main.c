@@ -1,5 +1,5 @@
 /* dstrain_cuda_test: compares the CUDA backend with the CPU backend, in all precisions. Exit code 0: all checks pass;
- * 1: some fail; 77: there is no NVIDIA driver or GPU, nothing was tested.
+ * 1: some fail, or CUDA cannot be used; 77: there is no NVIDIA card, nothing was tested.
  *
  *     dstrain_cuda_test [--device cpu|cuda] [--precision fp32|bf16|fp16] [--part PART] [--sizes small] [--curve FILE]
  *     parts: ops (memory, convert, products, rows, attention, loss), shapes, models, modern, optimizers,
@@ -8,9 +8,8 @@
  *     dstrain_cuda_test --make-curve FILE
  *
  * --device cpu compares the CPU with itself, to test the tests. --sizes small leaves out the ops at the sizes of real
- * models. --share divides the sizes of shapes (by 16 there);
- * --tune first times all algorithms of cuBLASLt, writes the table of choices and checks those. --curve names
- * golden/curve-mini.txt. */
+ * models. --share divides the sizes of shapes (default: 16 with --device cpu, else 1); --tune first times all
+ * algorithms of cuBLASLt, writes the table of choices and checks those. --curve names golden/curve-mini.txt. */
 #include "tests/cuda/gpu/sides.h"
 
 #include "base/progress.h"

@@ -1,4 +1,4 @@
-/* ModernBERTs on the backend under test: gradients, and a short training by StableAdamW, beside the CPU's. */
+/* Compares ModernBERTs on the backend under test with the CPU: gradients, and a short training with StableAdamW. */
 #include <math.h>
 
 #include "tests/cuda/gpu/sides.h"
@@ -7,7 +7,7 @@
 enum { STEPS = 12, LENGTHS = 6 };
 static const int32_t lengths[LENGTHS] = {128, 1, 100, 64, 17, 33};
 
-/* Three layers of 2 heads, of which the last sees windows. */
+/* Three layers of 2 heads; all layers but the first see windows. */
 static struct model_config small_modern(int32_t window, enum gelu gelu)
 {
     struct model_config config;
@@ -24,7 +24,7 @@ static struct model_config small_modern(int32_t window, enum gelu gelu)
     return config;
 }
 
-/* Trains on one batch again and again. Losses of all steps, and the sum of squares of the parameters' changes. */
+/* Repeated training on one batch: the loss of each step, and the change of each parameter. */
 struct trained {
     double losses[STEPS];
     double *changes;

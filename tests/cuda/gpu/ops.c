@@ -1,7 +1,7 @@
-/* Each op against the CPU in doubles: odd sizes, borders of tiles and chunks, lengths from 1 on, empty masks, and sizes
- * of real models. Outputs begin as NaN, which shows missing writes. What one op computed and the next one reads is the
- * same on all sides, so the measured error is the op's alone. That the doubles are right is known from reference/step.c
- * (trainer_reference) and from slopes (trainer_model). */
+/* Compares each op with the CPU in doubles: odd sizes, borders of tiles and chunks, lengths from 1 on, empty masks, and
+ * sizes of real models. Outputs begin as NaN, which shows missing writes. All sides read the same inputs (array_agree),
+ * even those that another op computed, so the measured error is the op's alone. trainer_reference checks the doubles
+ * against reference/step.c, trainer_model against finite differences. */
 #include <math.h>
 
 #include "tests/cuda/gpu/sides.h"
@@ -63,7 +63,7 @@ static void forward(struct rows rows, int32_t out, int32_t in, bool converted)
         EACH(linear_gelu, .pre = AT(pre), .y = AT(act), .x = AT(x), .w = AT(w), .b = AT(b), .rows = rows, .out = out,
              .in = in, .gelu = gelu);
         compare(&pre, 1, "linear before GELU %d, %d x %d x %d", (int)gelu, rows.total, out, in);
-        if (!on_cpu()) { /* it takes the numbers as they are stored before GELU: a product with 1 keeps them */
+        if (!on_cpu()) { /* a GPU applies GELU to the stored numbers; a product with 1 gives EXACT the same */
             array_agree(&pre);
             CALL(OPS(EXACT), linear_gelu, .pre = pre.memory[EXACT], .y = act.memory[EXACT], .x = pre.memory[EXACT],
                  .w = &(double){1}, .rows = {(int32_t)(live * width), (int32_t)(live * width)}, .out = 1, .in = 1,
@@ -240,7 +240,7 @@ static void embed_case(const struct case_batch *batch, int32_t hidden, int32_t v
     RELEASE(&y, &dy);
 }
 
-/* Of all rows, in place, and of those that a head reads. */
+/* Drops out all rows, in place, and the rows that a head reads. */
 static void dropout_case(const struct case_batch *batch, int32_t hidden, const struct dropout *dropout)
 {
     const struct head_batch *masked = &batch->host.heads[HEAD_MASKED];
@@ -288,7 +288,7 @@ static void rows_case(const struct case_batch *batch, int32_t hidden)
     RELEASE(&x, &picked, &pre, &dy);
 }
 
-/* ---- what ModernBERT needs besides ---- */
+/* ---- ops that only ModernBERT needs ---- */
 
 static void glu_case(struct rows rows, int32_t columns)
 {
@@ -307,7 +307,7 @@ static void glu_case(struct rows rows, int32_t columns)
     RELEASE(&x, &dy);
 }
 
-/* Queries, then keys of rows [q | k | v]: values do not change. */
+/* Rotates the queries of rows [q | k | v], then the keys back; values stay. */
 static void rotate_case(const struct case_batch *batch, int32_t heads, int32_t size)
 {
     const size_t width = (size_t)(heads * size), row = 3 * width, rows = (size_t)batch->host.token_rows;
@@ -348,7 +348,7 @@ static void check_rows(void)
     make_case(&batch, lengths, 8, 300, 4);
     take_scratch(&(struct ops_limits){512, 4096, 512, 4096, 128, 64});
     for (size_t i = 0; i < (is_large ? sizeof widths / sizeof *widths : 8); i++) {
-        const bool wide = widths[i] > 1000 && !is_large; /* for norms and embeddings, which cut rows */
+        const bool wide = widths[i] > 1000 && !is_large; /* mostly for norms and embeddings, which split rows */
         for (size_t j = 0; j < DROPS; j++) {
             const bool one = j == i % DROPS;
             if (is_large || one || (on_cpu() && !wide))
@@ -389,13 +389,13 @@ static void check_rows(void)
 struct attended {
     const int32_t *lengths;
     int32_t count, heads, size;
-    int drop;            /* of drops */
+    int drop;            /* index into drops */
     double scale, shift; /* shift is added to queries and subtracted from keys */
     bool few;            /* queries are only the rows that heads read, in a separate matrix; some sequences have none */
     int32_t window;
 };
 
-/* Removes the rows of a head at the places [from, end) of their sequences. */
+/* Removes the rows of a head at positions [from, end) of their sequences. */
 static void leave_out(const struct batch *batch, struct head_batch *head, int32_t from, int32_t end)
 {
     int32_t kept = 0;
@@ -425,7 +425,7 @@ static void attention_case(const struct attended *c)
         longest = c->lengths[i] > longest ? c->lengths[i] : longest;
     if (c->few) {
         batch.host.heads[HEAD_NEXT].live = batch.host.heads[HEAD_NEXT].total = 0;
-        for (int h = 0; h < HEAD_KINDS && c->window > 0; h++) /* nor has a tile of keys a query */
+        for (int h = 0; h < HEAD_KINDS && c->window > 0; h++) /* some tiles of keys have no query either */
             leave_out(&batch.host, &batch.host.heads[h], 100, 400);
         made_read(&batch.host);
     }
@@ -480,7 +480,7 @@ static void check_attention(void)
         {LENGTHS(128, 65), 1, 64, 0, 4, 0, false, 0},
         {LENGTHS(1, 150, 2, 33), 2, 64, 1, 1, 0, true, 0},
         {LENGTHS(67, 20), 1, 64, 1, 0.5, 4, false, 0}, /* scores near -128, whose exponentials underflow */
-        /* Windows: of the query alone, within a tile, over tiles. */
+        /* Windows that hold the query alone, fit in a tile, or span tiles. */
         {LENGTHS(1, 100, 70), 1, 64, 1, 1, 0, false, 1},
         {LENGTHS(300, 7), 1, 64, 0, 1, 0, false, 32},
         {LENGTHS(260, 100), 2, 64, 1, 1, 0, true, 129},
@@ -489,10 +489,10 @@ static void check_attention(void)
         {LENGTHS(130, 260), 1, 64, 1, 2, 0, false, 0},
         {LENGTHS(700, 1, 200), 1, 64, 1, 2, 0, false, 128},
         {LENGTHS(500, 3), 1, 64, 0, 1, 0, true, 20},
-        {LENGTHS(200, 64), 1, 64, 0, 1, 0, false, 398}, /* as wide as the longest sequence */
+        {LENGTHS(200, 64), 1, 64, 0, 1, 0, false, 398}, /* covers the longest sequence */
     };
     const struct attended others[] = {
-        /* heads that only the CPU has */
+        /* head sizes that only the CPU supports */
         {LENGTHS(5, 1, 70, 16, 130), 1, 1, 0, 1, 0, false, 0},
         {LENGTHS(5, 1, 70, 16, 130), 3, 20, 1, 1, 0, false, 0},
         {LENGTHS(5, 1, 70, 16, 130), 1, 1, 0, 1, 0, true, 0},
@@ -531,7 +531,8 @@ static struct index_array labels_of(const void *labels, struct rows rows)
     return index;
 }
 
-/* Every third label is right; another column has the same logit. Padding columns have larger logits than all others. */
+/* Every third label has the largest logit. Another column has the same logit as the label; padding columns have larger
+ * ones. */
 static struct index_array likely(struct array *logits, struct rows rows, int32_t columns, int32_t vocabulary)
 {
     double *values = mem_array(logits->count, sizeof *values);
@@ -588,7 +589,7 @@ static void loss_case(struct rows rows, int32_t columns, int32_t vocabulary, dou
     RELEASE(&logits, &sums, &results);
 }
 
-/* The ends of a span; labels that are numbers; several labels, 31 at most, in 33 columns. */
+/* Losses of spans, of numbers as labels, and of several labels per text: 31 of 33 columns at most. */
 static void task_losses(double factor)
 {
     static const int32_t lengths[] = {1, 7, 64, 33, 100, 5};
@@ -600,7 +601,7 @@ static void task_losses(double factor)
     struct array logits = array_random(live, total, STORED, 4), sums = array_zero(2, DOUBLE);
     double *values = mem_array(total, sizeof *values);
     array_get(&logits, EXACT, values);
-    for (int32_t i = 0; i < batch.host.sequences; i += 2) /* right, and the first of two equal ones */
+    for (int32_t i = 0; i < batch.host.sequences; i += 2) /* hits: of two equal logits the first counts */
         for (int end = 0; end < 2; end++) {
             values[2 * (batch.host.starts[i + 1] - 1) + end] = 5;
             values[2 * (end ? batch.host.starts[i] + span->labels[i] : span->index[i]) + end] = 5;
@@ -702,7 +703,7 @@ static void check_convert(void)
         array_get(&real, TESTED, values);
         array_put(&rounded, values);
         EACH(convert, .y = AT(small), .x = AT(real), .count = counts[i]);
-        /* EXACT has rounded nothing. */
+        /* EXACT does not round, so it gets rounded numbers. */
         CALL(OPS(EXACT), convert, .y = small.memory[EXACT], .x = rounded.memory[EXACT], .count = counts[i]);
         compare(&small, 0, "convert, %zu numbers", counts[i]);
         mem_free(values);

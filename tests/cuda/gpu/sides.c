@@ -1,4 +1,4 @@
-/* Implements sides.h. */
+/* Numbers are rounded as TESTED stores them before any side gets them, so that all sides begin alike. */
 #include "tests/cuda/gpu/sides.h"
 
 #include <stdarg.h>
@@ -259,7 +259,7 @@ double distance(const struct array *array, enum side side)
     return size > 0 ? sqrt(error / size) : sqrt(error);
 }
 
-/* Of one number in the precision under test: the storage's last bit, or a sum's error. */
+/* The error of one number in the precision under test: the last bit of storage, or the error of a sum. */
 static double unit_of(enum number number)
 {
     if (number == STORED && precision != PRECISION_FP32)
@@ -269,7 +269,7 @@ static double unit_of(enum number number)
     return precision == PRECISION_FP32 && on_cpu ? 2e-6 : 2e-5;
 }
 
-/* A GPU's limit besides: in 16 bits it depends on the error of the CPU with the same rounding. */
+/* A second limit, on a GPU: in 16 bits it follows from the CPU's error in the same precision. */
 static double most_on_gpu(const struct array *array, double times)
 {
     if (precision != PRECISION_FP32)

@@ -1,5 +1,6 @@
-/* Templates that ask for more than a page may have: each page is read within the bounds of expand.h, counted in steps
- * and bytes, on a thread's stack. And what is kept from one page to the next, and what of too many templates. */
+/* Templates that ask for more than a page may have: every page stays within the bounds of expand.h, counted in steps
+ * and bytes, on a thread's stack. Also tests what is reused for later pages, and which of too many templates are
+ * kept. */
 #include "base/thread.h"
 #include "pipeline/text/templates/dictionary.h"
 #include "pipeline/text/templates/expand.h"
@@ -19,12 +20,12 @@ static void repeat(struct buf *out, const char *text, unsigned times)
         }
 }
 
-/* A file of renderings, and a page that calls them. Each is a head, n times a unit, and a tail; % is the number of the
- * unit, + the next one. */
+/* A file of renderings, and a page that calls them. Parts of both are repeated; % is the number of the repetition, +
+ * the next one. */
 static const struct hostile_template {
     const char *what;
     unsigned n;
-    const char *lines, *head, *unit, *middle, *closing, *tail; /* lines: n times; the others make one more */
+    const char *lines, *head, *unit, *middle, *closing, *tail; /* lines: repeated n times; the others make one more */
     unsigned calls;
     const char *page_unit, *page_middle, *page_closing;
 } hostile_templates[] = {
@@ -115,7 +116,7 @@ static void show(struct wikitext *wikitext, const char *title, const char *text,
     assert_string_equal(buf_text(&out), wanted);
 }
 
-/* A call without arguments is expanded once for all pages, unless it asks for the page. */
+/* A call without arguments is expanded once for all pages, unless the result depends on the page. */
 TEST(pages_do_not_mix)
 {
     static const char file[] = "Title = @wikitext {{#ifeq:{{PAGENAME}}|A|first|other}}\n"
@@ -137,7 +138,7 @@ TEST(pages_do_not_mix)
     templates_free(templates);
 }
 
-/* What a function is called belongs to the wiki of the page, not of the first page that called the template. */
+/* Function names are those of the current page's wiki, not of the first page that called the template. */
 TEST(wikis_do_not_mix)
 {
     static const char file[] =
