@@ -109,8 +109,8 @@ static void fail_at_job(struct belt *belt, uint64_t number, const struct error *
     belt->error = *err;
 }
 
-/* Ends the belt because there is no job from `end` on. Any error so far is of such a job, even of job `end` itself, and
- * is forgotten. */
+/* Ends the belt because there is no job from `end` on. Any error so far is from job `end` or a later one, and is
+ * discarded. */
 static void end_at(struct belt *belt, uint64_t end)
 {
     assert(end >= belt->tail);
@@ -120,7 +120,7 @@ static void end_at(struct belt *belt, uint64_t end)
     belt->error = (struct error){.kind = ERR_NONE};
 }
 
-/* The job has passed `step`. While an earlier step wants the job back, the ordered steps stay reserved for it. */
+/* The job has passed `step`. While any step wants the job back, this step stays reserved for it. */
 static void leave(struct belt *belt, uint64_t number, size_t step)
 {
     if (!is_ordered(belt, step))
@@ -160,7 +160,7 @@ static void finish(struct belt *belt, struct task task, int result, const struct
     const bool ordered = is_ordered(belt, task.step);
     assert(slot->state == SLOT_RUNNING && slot->step == task.step); /* nobody else took the slot meanwhile */
     slot->pending &= (uint8_t)~bit;
-    if (result < 0) { /* earlier jobs still pass all steps: one of them may fail too, and counts more */
+    if (result < 0) { /* earlier jobs still pass all steps: one of them may fail too, and its error wins */
         assert(err->kind != ERR_NONE);
         fail_at_job(belt, task.number, err);
     } else if (result == BELT_END && task.step == 0) { /* the source made no job */
@@ -302,7 +302,7 @@ void belt_done(struct belt *belt)
     pthread_mutex_unlock(&belt->lock);
 }
 
-/* Slots that a thread, or the consumer, works on. */
+/* The number of slots that a thread or the consumer is working on. */
 static size_t running(const struct belt *belt)
 {
     size_t count = 0;

@@ -7,8 +7,9 @@
  * A free thread takes the furthest-downstream step that is ready. An ordered step runs for job j only after job j-1, on
  * whichever thread finds it ready, one thread at a time. The first step is ordered and is the source. There is no
  * deadlock, because the oldest job can always move. Jobs keep their buffers, so the steady state allocates nothing.
- * Data and errors move downstream; only free slots and stop travel back. The error reported is the first in job order,
- * whatever the timing: jobs before a failed one still finish all their steps, jobs after it are dropped. */
+ * Data and errors move downstream; only free slots and stop requests travel upstream. The error reported is the first
+ * in job order, whatever the timing: jobs before a failed one still finish all their steps, jobs after it are
+ * dropped. */
 #pragma once
 
 #include "base/error.h"
@@ -56,7 +57,7 @@ double belt_seconds(const struct belt_load *load);
  * Returns 0 when the last job has finished all steps, < 0 with the first error in job order. */
 int belt_run(const struct belt_options *options, struct belt_load *loads /* [step_count] or NULL */, struct error *err);
 
-/* The same with a consumer outside: `threads` background threads, the caller takes finished jobs in order.
+/* The same with an external consumer: the pool runs in the background, the caller takes finished jobs in order.
  *     belt_open → { belt_next → use the job → belt_done } … → belt_close */
 struct belt;
 struct belt *belt_open(const struct belt_options *options);

@@ -1,5 +1,5 @@
-/* System calls on files. Those that change the disk, and those that read, are counted (faults.h), so that a test can
- * make each of them fail in turn: a full disk, an error of it, a crash. */
+/* System calls on files. Those that read or change the disk are counted (faults.h), so that a test can make each of
+ * them fail in turn: a full disk, an I/O error, a crash. */
 #include "base/calls.h"
 
 #include "base/faults.h"

@@ -6,14 +6,15 @@
 
 /* Threads that affinity and cgroup limits allow (at least 1). */
 unsigned cores_allowed(void);
-/* Warns if threads are more than four times as many. For mains. */
+/* Warns if `threads` is more than four times cores_allowed(). For main functions. */
 void cores_warn(uint64_t threads);
 
-/* True if each thread may be pinned to a core: the process has as many threads as the machine has cores, and no
- * affinity or quota is set. False on a few cores, where load of other programs costs more than migration does. */
+/* True if each thread may be pinned to a core: `threads` is the number of the machine's cores, and no affinity or quota
+ * is set. False for fewer than 8, where the load of other programs costs more than migration. */
 bool cores_are_ours(unsigned threads);
 /* Pins the calling thread to core `which` of those that it may use, counted from 0. */
 void cores_keep(unsigned which);
 
-/* The most memory in bytes that this process may have: the machine's, or the limit of its control group. */
+/* The bytes of memory that this process may use: the machine's, or the limit at the root of the cgroup mount (in a
+ * container, its own), if that is less. */
 uint64_t memory_allowed(void);

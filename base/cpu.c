@@ -33,7 +33,7 @@ const char *vector_level_name(enum vector_level level)
 
 static enum vector_level level_wanted(enum vector_level most)
 {
-    const char *wanted = getenv("DSDATA_CPU"); /* an unknown name is ignored */
+    const char *wanted = getenv("DSDATA_CPU"); /* ignored if unknown or above the machine's level */
     for (enum vector_level level = VECTOR_BASE; wanted && level < most; level++)
         if (strcmp(wanted, vector_level_name(level)) == 0)
             return level;

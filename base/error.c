@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Sets every byte, those after the texts too, because trainer/comm and ranks.c send an error as its bytes. */
+/* Sets every byte, also those after the texts, because trainer/comm and ranks.c send the raw struct. */
 static void set_text(struct error *err, enum error_kind kind, const char *file, uint64_t offset, const char *format,
                      va_list args)
 {
@@ -70,7 +70,8 @@ int fail_errno(struct error *err, const char *file, const char *format, ...)
     set_text(err, kind_of_errno(number), file, ERROR_NO_OFFSET, format, args);
     va_end(args);
     const size_t used = strlen(err->text);
-    /* Safe in threads: glibc and musl have constant texts for errno's numbers. musl's strerror_r gives no text. */
+    /* Thread-safe: in glibc and musl, strerror returns constant strings for known numbers. musl's strerror_r returns an
+     * int. */
     snprintf(err->text + used, sizeof(err->text) - used, ": %s", strerror(number));
     errno = number;
     return -1;
@@ -108,7 +109,7 @@ json_t *error_json(const struct error *err)
     return object;
 }
 
-/* Prints one object on stdout; false if there is no memory for it. */
+/* Prints one object on stdout; false if that failed. */
 static bool print_json(const struct error *err)
 {
     output_json(error_json(err), JSON_COMPACT);

@@ -1,5 +1,4 @@
-/* XXH3-64 (https://xxhash.com, seed 0 unless stated otherwise): the hash of files, names and keys everywhere in this
- * project. */
+/* XXH3-64 (https://xxhash.com, seed 0): this project's hash of files, names and keys. */
 #pragma once
 
 #include <stddef.h>
@@ -7,7 +6,7 @@
 
 uint64_t hash64(const void *data, size_t bytes);
 
-/* Running hash of bytes that come in parts: hash_open, hash_add …, hash_value (at any time), hash_close. */
+/* Incremental hash: hash_open, hash_add …, hash_value (at any time), hash_close. */
 struct hash;
 struct hash *hash_open(void);
 void hash_add(struct hash *hash, const void *data, size_t bytes);

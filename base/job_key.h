@@ -1,5 +1,5 @@
-/* The key of a job: a secret by which its processes know each other (trainer/comm/rendezvous.h). It never appears in an
- * error, a log or a file that others may read. */
+/* The key of a job: a secret by which its processes authenticate each other (trainer/comm/rendezvous.h). It never
+ * appears in an error, a log or a file that others may read. */
 #pragma once
 
 #include "base/error.h"
@@ -8,10 +8,10 @@
 #include <stdbool.h>
 
 #define JOB_KEY_BYTES      32
-#define JOB_KEY_DIGITS_MIN 32  /* that a user types: 128 bits, */
-#define JOB_KEY_DIGITS_MAX 128 /* to 512 */
+#define JOB_KEY_DIGITS_MIN 32  /* of a typed key: 128 bits */
+#define JOB_KEY_DIGITS_MAX 128 /* 512 bits */
 
-/* A zeroed one is a job without a key. Then the bytes are used in the same way, but prove nothing. */
+/* All zeros: a job without a key. The zero bytes are used in the same way, but prove nothing. */
 struct job_key {
     unsigned char bytes[JOB_KEY_BYTES];
     bool given;
@@ -19,9 +19,9 @@ struct job_key {
 
 void job_key_random(struct job_key *key);
 
-/* A key that a user typed, in hexadecimal digits, with or without blanks around it: `bytes` is the SHA-256 of a label
- * and of what the digits say, so that keys of every length become equally long. ERR_USAGE, which does not quote the
- * text: too short or too long, an odd number of digits, or other characters. */
+/* Parses a typed key: hexadecimal digits, with or without blanks around them. `bytes` becomes the SHA-256 of a label
+ * and the decoded digits, so keys of any length become equally long. ERR_USAGE, without quoting the text: too short or
+ * too long, an odd number of digits, or other characters. */
 int job_key_parse(struct str digits, struct job_key *key, struct error *err);
 
 /* The same from a file that only its owner, the user of this process, may read or write. ERR_MISMATCH: others may, or

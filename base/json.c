@@ -1,5 +1,5 @@
-/* Parses JSON text with jansson. The memory of the tree is counted in jansson's allocator, so the bound needs no model
- * of its nodes. When the bound is reached, the text is ended early. A failing allocation would seem simpler, but
+/* Parses and writes JSON with jansson. jansson's allocator counts the memory of the tree, so the bound needs no model
+ * of its nodes. At the bound, jansson gets no more text. A failing allocation would seem simpler, but
  * jansson 2.14 ignores some failures (lex_save) and then reads past its buffers. */
 #include "base/json.h"
 
@@ -133,7 +133,7 @@ static const char *digits_end(const char *at, const char *end)
     return at;
 }
 
-/* The end of a point or an "e" with its digits; NULL: it has none. */
+/* The end of the fraction or exponent that begins at `at`; NULL: it has no digits. */
 static const char *part_end(const char *at, const char *end, bool may_be_signed)
 {
     at++;
@@ -167,7 +167,7 @@ static bool is_beyond_64_bits(const char *integer)
     return errno == ERANGE;
 }
 
-/* Adds a number or a word in the form that jansson reads; what is no JSON stays, for its message. */
+/* Adds a number or a word in a form that jansson reads. Invalid JSON is left for jansson to report. */
 static void add_value(struct str value, struct buf *out)
 {
     const size_t from = out->size;
@@ -206,7 +206,7 @@ static json_t *parse_foreign(struct str text, size_t bytes_max, json_error_t *wh
     SCOPED(buf_release) struct buf plain = {0};
     translate(text, SIZE_MAX, &plain);
     json_t *json = json_parse(buf_str(&plain), bytes_max, why);
-    if (!json) { /* its place in the file: values before it may have become longer or shorter */
+    if (!json) { /* the error's offset in the file: the values before it may have changed in length */
         const size_t place = (size_t)json_error_place(why);
         buf_reset(&plain);
         const size_t read = translate(text, place, &plain);

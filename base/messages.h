@@ -1,8 +1,8 @@
-/* The few messages that the processes of one job send each other, and the interface to whatever carries them. Only one
- * thread calls. Waiting sleeps rather than spins, and ends when `given_up` says so. Only ranks.c uses it.
+/* The few messages that the processes of one job send each other, and the interface of their transport. Only one thread
+ * calls it. Waiting sleeps rather than spins, and ends when `given_up` returns true. Only ranks.c uses it.
  *
- * messages_mpi.c is compiled into the programs that want MPI and not into base, so that a program without it needs
- * none. */
+ * messages_mpi.c is compiled into the programs that use MPI, not into base, so that no other program needs the
+ * library. */
 #pragma once
 
 #include <stdbool.h>

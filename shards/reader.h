@@ -21,7 +21,7 @@ struct shard {
     atomic_uchar *checked;  /* [blocks] the block's hash was verified; any thread may set it */
 };
 
-/* ERR_MISMATCH: a newer format_version. ERR_VERIFY, with the byte: not a complete shard. */
+/* ERR_MISMATCH: a newer format_version. ERR_VERIFY, with the byte offset: not a complete shard. */
 int shard_open(struct shard *shard, const char *path, struct error *err);
 void shard_close(struct shard *shard); /* safe on a zeroed one */
 
@@ -32,8 +32,8 @@ static inline const uint8_t *shard_record(const struct shard *shard, uint64_t i)
     return shard->records + i * shard->header.record_bytes;
 }
 
-/* Record i as a sample (sample_make(&shard->layout)). ERR_VERIFY with the byte: its block's hash or one of its fields
- * is wrong. Any thread, each with its own sample. */
+/* Decodes record i into *sample, made by sample_make(&shard->layout). ERR_VERIFY with the byte offset: its block's hash
+ * or one of its fields is wrong. Any thread, each with its own sample. */
 int shard_sample(const struct shard *shard, uint64_t i, struct sample *sample, struct error *err);
 
 /* Tells the kernel that this whole shard is read next, in any order. */

@@ -12,11 +12,11 @@
 struct cutter {
     struct bpe_rules rules; /* without merges and tokens */
     struct bpe *bpe;
-    uint32_t *letters; /* [pieces] of each: as many as it has bytes */
+    uint32_t *letters; /* [pieces] letters of each piece, one for each of its bytes */
     uint8_t *facts;
-    struct added_search *raw, *normal; /* tokens that are looked for before and after normalisation */
-    bool special;                      /* special tokens too */
-    uint32_t mask;                     /* the only special token that is looked for, or VOCAB_NONE */
+    struct added_search *raw, *normal; /* tokens searched for before and after normalisation */
+    bool special;                      /* special tokens are searched for too */
+    uint32_t mask;                     /* else the only special token searched for, or VOCAB_NONE */
 };
 
 struct cutter_state {
@@ -25,11 +25,11 @@ struct cutter_state {
     struct bpe_scratch scratch;
     struct normalizer normalizer;
     struct buf repaired, composed, prefixed;
-    struct buf part;         /* of what is composed */
-    struct ids begins, ends; /* of each byte of `composed`: where the text that it was made of begins and ends */
+    struct buf part;         /* scratch of trace() */
+    struct ids begins, ends; /* for each byte of `composed`: where its source text begins and ends */
 };
 
-/* Whether a byte goes on with a character. */
+/* True for a UTF-8 continuation byte. */
 static bool is_inside(char byte)
 {
     return ((unsigned char)byte & 0xC0) == 0x80;
@@ -107,8 +107,8 @@ static void close_state(void *own)
     mem_free(state);
 }
 
-/* Records a word. Memory does not know how long a word is but by zeros behind it, so the zeros at the end of a word
- * stand there as bytes that no text has. */
+/* Records a word. A key in the memory has no length, only zeros after the word. So the zeros at the end of a word
+ * become 0xFF in its key, a byte that no text has. */
 static inline void find_word(struct recall *recall, struct found *found, struct str word, const char *end)
 {
     if (__builtin_expect(word.data[word.size - 1] == 0 && word.size <= MEMORY_BYTES, 0)) {
@@ -127,10 +127,10 @@ static __attribute__((noinline)) void cut_word(void *context, const struct found
     bpe_word(state->cutter->bpe, &state->scratch, found->run, out);
 }
 
-/* Records the words of GPT-2's pattern in the first block of a text that has more than a block, and returns where the
- * next one begins, which is `at` itself where the block says too little. Only ASCII is known here, and an apostrophe
- * that may begin an ending is left to split_word, as is a word that ends after `before`. A blank before a letter, a
- * number or a sign belongs to its word. */
+/* Records the words of GPT-2's pattern in the block at `at`, and returns where the next word begins: `at` itself if the
+ * block does not suffice. The text is longer than the block. Handles only ASCII. Leaves to split_word an apostrophe
+ * that may begin a contraction, and a word that does not end before `before`. A blank before a letter, a number or a
+ * sign belongs to its word. */
 static inline const char *find_ascii(union memory *memory, const char *at, const char *before, struct found **found)
 {
     const struct split_ascii sets = split_look(at);
@@ -156,7 +156,7 @@ static inline const char *find_ascii(union memory *memory, const char *at, const
     return at + from;
 }
 
-/* The sentences of a text: ends[i] becomes the number of ids after those of sentence i. */
+/* The sentences of a text: ends[i] becomes the number of ids up to the end of sentence i. */
 struct cuts {
     const char *text;
     const struct str *sentences;
@@ -164,22 +164,23 @@ struct cuts {
     size_t *ends;
 };
 
-/* Text to words, and those to ids. */
+/* The work of one call: text to words, and words to ids. */
 struct task {
     struct cutter_state *state;
     struct ids *ids;
-    struct cuts *cuts;                            /* NULL: it has no sentences */
+    struct cuts *cuts;                            /* NULL: ends of sentences are not wanted */
     void (*word)(void *context, struct str word); /* NULL: ids are wanted */
     void *context;
-    struct ids *places;            /* NULL: they are not wanted */
-    struct str within;             /* the text that is being cut, or what NFC makes of a part of it */
-    const uint32_t *begins, *ends; /* of each byte of that; NULL: it is a part of the text as it is */
-    size_t before;                 /* the bytes of the text before that part */
+    struct ids *places; /* NULL: they are not wanted */
+    struct str within;  /* the text that is being split, or the NFC form of a part of it */
+    const uint32_t *begins,
+        *ends;     /* for each byte of an NFC form, its offsets in the part; NULL: `within` is source text */
+    size_t before; /* the bytes of the text before that part */
 };
 
 /* ---- places ---- */
 
-/* Adds the place of bytes [from, to) of task->within. */
+/* Adds the source range of bytes [from, to) of task->within, extended to whole characters. */
 static void add_place(const struct task *task, size_t from, size_t to)
 {
     const struct str text = task->within;
@@ -197,7 +198,7 @@ static void add_place(const struct task *task, size_t from, size_t to)
     ids_add(task->places, (uint32_t)(task->before + to));
 }
 
-/* The bytes of a word, from `at` on, that an id stands for. */
+/* The number of bytes of a word, from `at` on, that an id stands for. */
 static size_t id_bytes(const struct cutter *cutter, uint32_t id, struct str word, size_t at)
 {
     const uint32_t *const of_byte = cutter->rules.of_byte;
@@ -212,8 +213,8 @@ static size_t id_bytes(const struct cutter *cutter, uint32_t id, struct str word
     return to - at;
 }
 
-/* Adds the ids of a word, and their places. It begins at byte `at` of task->within, where its first `skipped` bytes are
- * missing. */
+/* Adds the ids of a word, and their ranges. The word begins at byte `at` of task->within, which lacks its first
+ * `skipped` bytes (an added blank). */
 static void add_word_places(const struct task *task, struct str word, size_t at, size_t skipped)
 {
     const struct cutter *const cutter = task->state->cutter;
@@ -227,8 +228,8 @@ static void add_word_places(const struct task *task, struct str word, size_t at,
     }
 }
 
-/* Notes of each byte of a composed text what it was made of. NFC changes stretches of loose characters, with the one
- * before them, each by itself. */
+/* Records the source range of each byte of a composed text. NFC changes each stretch of loose characters (SPLIT_LOOSE),
+ * with the character before it, independently. */
 static void trace(struct cutter_state *state, struct str text)
 {
     const uint8_t *const facts = state->cutter->facts;
@@ -249,7 +250,7 @@ static void trace(struct cutter_state *state, struct str text)
 
 /* ---- sentences ---- */
 
-/* The byte of the text at which the words of the next sentence begin: its own first, or the blank before it. */
+/* The offset at which the words of the next sentence begin: its first byte, or the blank before it. */
 static size_t next_cut(const struct cuts *cuts)
 {
     if (cuts->done + 1 >= cuts->count)
@@ -268,7 +269,7 @@ static void end_sentences(const struct task *task, size_t at)
         task->cuts->ends[task->cuts->done++] = task->ids->count;
 }
 
-/* The first byte of task->within from `from` on, and before `to`, at which the next sentence begins; else `to`. */
+/* The first offset in [from, to) of task->within at which the next sentence has begun; else `to`. */
 static size_t cut_within(const struct task *task, size_t from, size_t to)
 {
     const size_t cut = task->cuts ? next_cut(task->cuts) : SIZE_MAX;

@@ -5,10 +5,10 @@
  *
  * so the entries of a run of equal bytes are consecutive numbers, and the table of all entries (back(i), byte of i) is
  * written from top to bottom in vectors. Starting at row `origin`, the entries give the text from its last byte to the
- * first, but each step depends on the one before (a read from a distant cache). So the text is followed from 1,024 rows
- * spread over the table, 20 at a time. Each of these rows is marked in the table. A stretch ends at a marked row, which
- * names the stretch that continues there. Finally the stretches are joined, beginning at `origin`, until `origin` comes
- * again; that is before all are used if the text is periodic.
+ * first, but each step is a read from a distant cache that depends on the step before. So the text is followed from
+ * 1,024 rows spread over the table, 20 at a time. Each of these rows is marked in the table. A stretch ends at a marked
+ * row, which names the stretch that continues there. Finally the stretches are joined from `origin` until `origin` is
+ * reached again. In a periodic text, that happens before all are used.
  *
  *     entry    byte 0…7 │ back(i), or the number of the stretch 8…30 │ mark 31 */
 #pragma once
@@ -18,7 +18,7 @@
 #include <assert.h>
 
 #define MARK  (1u << 31)
-#define CAME  (MARK >> 8) /* the mark, as it appears in a lane's row */
+#define CAME  (MARK >> 8) /* MARK in a lane's row, which is an entry >> 8 */
 #define WIDTH 16          /* rows written at once */
 
 typedef uint32_t row_vector __attribute__((vector_size(4 * WIDTH), aligned(4), may_alias));
@@ -29,7 +29,7 @@ static bool fill_rows(struct block_space *space, size_t size_max)
     const row_vector ascending = {0,      1 << 8, 2 << 8,  3 << 8,  4 << 8,  5 << 8,  6 << 8,  7 << 8,
                                   8 << 8, 9 << 8, 10 << 8, 11 << 8, 12 << 8, 13 << 8, 14 << 8, 15 << 8};
     uint64_t counts[256] = {0}, size = 0;
-    uint32_t entry[256]; /* of the next row that ends with the byte */
+    uint32_t entry[256]; /* the next row's, by the byte that it ends with */
     for (size_t i = 0; i < space->run_count; i++)
         counts[space->runs[i] & 255] += space->runs[i] >> 8;
     for (uint32_t byte = 0; byte < 256; byte++) {
@@ -75,7 +75,7 @@ static uint32_t mark_rows(struct block_space *space)
 struct lanes {
     uint32_t row[LANES];
     uint32_t stretch[LANES]; /* the stretch that is being written */
-    size_t end[LANES];       /* of that stretch, in the lane's bytes */
+    size_t end[LANES];       /* where that stretch ends in the lane's bytes */
     uint32_t starts, started, busy;
 };
 
@@ -121,7 +121,7 @@ static size_t follow_lanes(const uint32_t *rows, uint32_t lanes[LANES], uint8_t 
     return place;
 }
 
-/* Follows all stretches; false if a few are so long that a lane is too short for them. */
+/* Follows all stretches; false if a few are so long that the lanes run out of room. */
 static bool follow(struct block_space *space)
 {
     struct lanes lanes = {.starts = mark_rows(space), .busy = LANES};

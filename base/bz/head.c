@@ -3,7 +3,7 @@
  *     CRC 32 │ randomised 1 │ origin 24 │ bytes in use 16 + 16·n │ codes 3 │ selectors 15 │ selectors, unary │ lengths
  *
  * An incomplete head is left to libbz2. So are over-subscribed codes, fewer than 2 or more than 6 codes, codes longer
- * than 20 bits, and randomised blocks (no encoder has written one since 1997). */
+ * than 20 bits, and randomised blocks (bzip2 has written none since 0.9.5, 1999). */
 #include "base/bz/block.h"
 
 static bool read_bytes_in_use(struct block_space *space, struct bits *in)
@@ -24,8 +24,8 @@ static bool read_bytes_in_use(struct block_space *space, struct bits *in)
     return count > 0 && space->symbols <= SYMBOLS_MAX;
 }
 
-/* A selector is coded as the position of its code in a move-to-front list: that many ones, and a zero. The list is kept
- * as nibbles, the first one lowest. */
+/* A selector is coded as the position of its code in a move-to-front list: that many 1 bits, then a 0. The list is kept
+ * as nibbles, the first entry lowest. */
 static enum bzip2_result read_selectors(struct block_space *space, struct bits *in, unsigned codes, uint32_t count)
 {
     uint32_t list = 0x543210;
@@ -49,7 +49,7 @@ static enum bzip2_result read_selectors(struct block_space *space, struct bits *
     return BZIP2_DONE;
 }
 
-/* Each length is the previous one, changed by steps (10: one more, 11: one less) up to a 0. */
+/* Each length is the previous one, changed by steps (bits 10: plus one, 11: minus one) until a 0 bit. */
 static enum bzip2_result read_lengths(struct bits *in, unsigned symbols, uint8_t lengths[SYMBOLS_MAX])
 {
     bits_fill(in);
@@ -76,7 +76,7 @@ static bool make_code(struct code *code, unsigned symbols, const uint8_t lengths
     unsigned of_length[CODE_BITS_MAX + 1] = {0}, place[CODE_BITS_MAX + 1];
     for (unsigned i = 0; i < symbols; i++)
         of_length[lengths[i]]++;
-    uint32_t next = 0; /* the next code, as the highest of CODE_BITS_MAX bits */
+    uint32_t next = 0; /* the next code, left-aligned in CODE_BITS_MAX bits */
     unsigned before = 0;
     for (unsigned n = 1; n <= CODE_BITS_MAX; n++) {
         code->offset[n] = (next >> (CODE_BITS_MAX - n)) - before;
@@ -87,7 +87,7 @@ static bool make_code(struct code *code, unsigned symbols, const uint8_t lengths
     }
     for (unsigned i = 0; i < symbols; i++)
         code->by_code[place[lengths[i]]++] = (uint8_t)i;
-    /* Beyond that (Kraft's inequality) two codes would begin with the same bits. */
+    /* Above that, one code would be a prefix of another (Kraft's inequality). */
     return next <= 1u << CODE_BITS_MAX;
 }
 

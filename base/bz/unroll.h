@@ -29,7 +29,7 @@ static inline bool has_equals(const uint8_t *text)
     return any != 0;
 }
 
-/* The first place, from `at` on, where four equal bytes begin, or `size`. Reads beyond the end of the text. */
+/* The first offset from `at` on where four equal bytes begin, or `size`. Reads beyond the end of the text. */
 static size_t find_equals(const uint8_t *text, size_t at, size_t size)
 {
     while (at < size && !has_equals(text + at))

@@ -16,7 +16,7 @@
 #define OUTPUT_MAX       (1u << 20)
 #define FACTS_MAX        4096u
 
-/* Appends at most `most` bytes of what comes from a file. */
+/* Appends the bytes of a file until its end, or until *out has at least `most`. */
 static void read_some(int file, size_t most, struct buf *out)
 {
     char bytes[4096];
@@ -24,7 +24,7 @@ static void read_some(int file, size_t most, struct buf *out)
         buf_add(out, bytes, (size_t)size);
 }
 
-/* Appends what dstrain prints for these words, of which the first is replaced. Its exit code, or < 0. */
+/* Appends what dstrain prints for these arguments; sets words[0] to its path. Returns its exit code, or < 0. */
 static int ask(const char *words[], struct buf *out, struct error *err)
 {
     struct child_output child = CHILD_NONE;

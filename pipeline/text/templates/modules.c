@@ -14,14 +14,14 @@ struct templates *modules_open(void)
     return modules;
 }
 
-/* Says whether the name is there; *row and *name: as modules_find. */
+/* True if the table has the name. Sets *row and *name as modules_find does. */
 static bool look_up(const struct templates *modules, struct str folded, char canonical[NAME_BYTES_MAX],
                     const struct rendering_row **row, struct str *name)
 {
     const struct str wanted = name_canonical(folded, canonical);
     *name = wanted;
     *row = templates_find(modules, name);
-    return *row || name->data != wanted.data; /* that of another name is in the table */
+    return *row || name->data != wanted.data; /* an alias in the table leads to another name */
 }
 
 const struct rendering_row *modules_find(const struct templates *modules, struct str module, struct str function,
