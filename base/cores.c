@@ -1,5 +1,5 @@
-/* What the kernel lets this process use: memory, and threads that can really run at once. Containers limit CPU time by
- * a quota of their cgroup, which the affinity mask does not show. */
+/* What the kernel lets this process use: memory, and threads that can really run at once. Containers, services and Slurm
+ * limit both by a cgroup, which neither the affinity mask nor the machine's memory shows. */
 #include "base/cores.h"
 
 #include "base/log.h"
@@ -29,21 +29,11 @@ static unsigned cores_by_affinity(void)
     return cores;
 }
 
-/* Quota over period, rounded up; 0 if there is none. */
-static unsigned cores_of(double quota, double period)
-{
-    return quota > 0 && period > 0 ? (unsigned)fmin(ceil(quota / period), 1e6) : 0;
-}
-
-static unsigned smaller(unsigned a, unsigned b)
-{
-    return a && (!b || a < b) ? a : b;
-}
-
 /* Reads up to two numbers at the start of a file; returns how many there are. */
-static int numbers_in(const char *path, double *first, double *second)
+static int numbers_in(const char *directory, const char *name, double *first, double *second)
 {
-    char line[128] = "", *end = line, *after;
+    char path[4300], line[128] = "", *end = line, *after;
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
     FILE *file = fopen(path, "re");
     if (!file)
         return 0;
@@ -55,50 +45,80 @@ static int numbers_in(const char *path, double *first, double *second)
     return (end > line) + (after > end);
 }
 
-/* "max 100000" or "200000 100000" in cgroup v2. */
-static unsigned quota_in(const char *directory)
+/* Each of these is the limit that one group sets; INFINITY if it sets none. A quota is -1 or "max" then. */
+static double quota_of(double quota, double period)
 {
-    char path[4200];
+    return quota > 0 && period > 0 ? quota / period : INFINITY;
+}
+
+static double cores_v2(const char *directory)
+{
     double quota, period;
-    snprintf(path, sizeof(path), "%s/cpu.max", directory);
-    return numbers_in(path, &quota, &period) == 2 ? cores_of(quota, period) : 0;
+    return numbers_in(directory, "cpu.max", &quota, &period) == 2 ? quota_of(quota, period) : INFINITY;
 }
 
-/* Our group's line in /proc/self/cgroup is "0::/a/b"; every group above may set a lower quota. */
-static unsigned cores_by_cgroup2(void)
-{
-    char line[4096] = "", directory[4160];
-    unsigned cores = quota_in("/sys/fs/cgroup");
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    while (file && fgets(line, sizeof(line), file)) {
-        if (!str_starts(str_of(line), STR("0::/")))
-            continue;
-        line[strcspn(line, "\n")] = 0;
-        while (strlen(line) > 4) {
-            snprintf(directory, sizeof(directory), "/sys/fs/cgroup%s", line + 3);
-            cores = smaller(quota_in(directory), cores);
-            *strrchr(line, '/') = 0;
-        }
-    }
-    if (file)
-        fclose(file);
-    return cores;
-}
-
-/* Inside a container, the group's own files are at the root of the mount. The quota is -1 if there is none. */
-static unsigned cores_by_cgroup1(void)
+static double cores_v1(const char *directory)
 {
     double quota, period, none;
-    if (numbers_in("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", &quota, &none) < 1 ||
-        numbers_in("/sys/fs/cgroup/cpu/cpu.cfs_period_us", &period, &none) < 1)
-        return 0;
-    return cores_of(quota, period);
+    return numbers_in(directory, "cpu.cfs_quota_us", &quota, &none) > 0 &&
+                   numbers_in(directory, "cpu.cfs_period_us", &period, &none) > 0
+               ? quota_of(quota, period)
+               : INFINITY;
+}
+
+static double memory_v2(const char *directory)
+{
+    double bytes, none;
+    return numbers_in(directory, "memory.max", &bytes, &none) > 0 && bytes > 0 ? bytes : INFINITY;
+}
+
+static double memory_v1(const char *directory)
+{
+    double bytes, none;
+    return numbers_in(directory, "memory.limit_in_bytes", &bytes, &none) > 0 && bytes > 0 ? bytes : INFINITY;
+}
+
+/* The path in a line of /proc/self/cgroup, which is "0::/a/b" (v2) or "4:cpu,cpuacct:/a/b" (v1), if the line is that of
+ * the controller ("": v2). Changes the line. */
+static char *group_path(char *line, const char *controller)
+{
+    char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL, *rest;
+    if (!path)
+        return NULL;
+    *path++ = 0;
+    path[strcspn(path, "\n")] = 0;
+    if (*controller == 0)
+        return names[1] == 0 ? path : NULL;
+    for (char *name = strtok_r(names + 1, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
+        if (strcmp(name, controller) == 0)
+            return path;
+    return NULL;
+}
+
+/* The least limit of our group and of every group above it. Inside a container our group is the root of the mount. */
+static double group_limit(const char *controller, double (*limit_of)(const char *directory))
+{
+    char line[4096] = "", directory[4200];
+    const char *slash = *controller ? "/" : "";
+    snprintf(directory, sizeof(directory), "/sys/fs/cgroup%s%s", slash, controller);
+    double least = limit_of(directory);
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    while (file && fgets(line, sizeof(line), file))
+        for (char *path = group_path(line, controller); path && strlen(path) > 1; *strrchr(path, '/') = 0) {
+            snprintf(directory, sizeof(directory), "/sys/fs/cgroup%s%s%s", slash, controller, path);
+            least = fmin(limit_of(directory), least);
+        }
+    if (file)
+        fclose(file);
+    return least;
 }
 
 unsigned cores_allowed(void)
 {
-    const unsigned cores = smaller(cores_by_affinity(), smaller(cores_by_cgroup2(), cores_by_cgroup1()));
-    return cores ? cores : 1;
+    const unsigned there = cores_by_affinity();
+    const double most = fmin(there > 0 ? (double)there : (double)INFINITY,
+                             fmin(group_limit("", cores_v2), group_limit("cpu", cores_v1)));
+    return isfinite(most) ? (unsigned)fmax(fmin(ceil(most), 1e6), 1) : 1;
 }
 
 bool cores_are_ours(unsigned threads)
@@ -132,25 +152,8 @@ void cores_warn(uint64_t threads)
                  threads, cores);
 }
 
-/* The number in a small file, or UINT64_MAX if there is none ("max"). */
-static uint64_t number_in(const char *path)
-{
-    char line[64] = "", *end;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return UINT64_MAX;
-    const char *read = fgets(line, sizeof line, file);
-    fclose(file);
-    const uint64_t value = read ? strtoull(line, &end, 10) : 0;
-    return read && end > line && value > 0 ? value : UINT64_MAX;
-}
-
 uint64_t memory_allowed(void)
 {
-    uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    static const char *const limits[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
-        if (number_in(limits[i]) < bytes)
-            bytes = number_in(limits[i]);
-    return bytes;
+    const double there = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    return (uint64_t)fmin(there, fmin(group_limit("", memory_v2), group_limit("memory", memory_v1)));
 }

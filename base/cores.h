@@ -15,6 +15,5 @@ bool cores_are_ours(unsigned threads);
 /* Pins the calling thread to core `which` of those that it may use, counted from 0. */
 void cores_keep(unsigned which);
 
-/* The bytes of memory that this process may use: the machine's, or the limit at the root of the cgroup mount (in a
- * container, its own), if that is less. */
+/* The bytes of memory that this process may use: the machine's, or less if its cgroup, or one above it, has a limit. */
 uint64_t memory_allowed(void);
