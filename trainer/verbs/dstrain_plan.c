@@ -196,20 +196,10 @@ static int check_fit(const struct needs *needs, int64_t disk_free, struct error 
     return 0;
 }
 
-/* The command that trains: this one without the word plan and the options that only plan has, with the proposal's. */
+/* The command that trains: this one without what only plan takes, with the proposal's options. */
 static void add_command(const struct settings *settings, const struct proposal *proposal, struct buf *out)
 {
-    command_add(out, "dstrain");
-    for (int i = 1; i < settings->argc; i++) {
-        const char *argument = settings->argv[i];
-        if (strcmp(argument, "--price") == 0 || strcmp(argument, "--best") == 0)
-            i++;
-        if ((i == 1 && strcmp(argument, "plan") == 0) || strcmp(argument, "--dry-run") == 0 ||
-            strcmp(argument, "-n") == 0 || strcmp(argument, "--json") == 0 || strncmp(argument, "--price", 7) == 0 ||
-            strncmp(argument, "--best", 6) == 0)
-            continue;
-        command_add(out, argument);
-    }
+    opts_command(settings->program, settings->result, settings, "train", " dry-run ", out);
     proposal_add_options(proposal, out);
 }
 
