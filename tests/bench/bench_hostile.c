@@ -154,7 +154,7 @@ int main(int argc, char **argv)
     const bool is_one = argc > 1 && strcmp(argv[1], "all") != 0;
     const size_t first = is_one ? strtoul(argv[1], NULL, 10) % count : 0, end = is_one ? first + 1 : count;
     const unsigned asked = argc > 2 ? (unsigned)atoi(argv[2]) : SIZES_MAX,
-                   sizes = asked < SIZES_MAX ? asked : SIZES_MAX;
+                   sizes = asked >= 1 && asked < SIZES_MAX ? asked : SIZES_MAX;
     const unsigned largest = SIZE_MIN << (sizes - 1);
     setvbuf(stdout, NULL, _IOLBF, 0);
     struct worst worst = {0};

@@ -79,7 +79,7 @@ static void write_tensors(struct fixture *f, size_t count)
     assert_ok(safetensors_write(f->path, f->tensors, count, NULL, err));
 }
 
-/* Reads the file where nobody asks what was drawn or left over. */
+/* Reads the file without a report of tensors that were drawn or left over. */
 static int read_weights(const struct fixture *f, const struct params *params, float *flat)
 {
     struct names_report report;
