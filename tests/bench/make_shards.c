@@ -34,7 +34,7 @@ static uint32_t length_of(const struct wish *wish, const struct random_stream *s
     const double full = 0.5, rest = (wish->mean - full * wish->seq) / (1 - full); /* mean length of the others */
     if (wish->mean >= wish->seq)
         return wish->seq;
-    if (rest < 8) /* a short mean: uniform, from 8 to nearly twice the mean */
+    if (rest <= 8) /* a short mean: uniform, from 8 to at most SEQ */
         return 8 + random_below(random_at(stream, n, 1), (uint32_t)(2 * (wish->mean - 8)) + 1);
     if (random_at(stream, n, 0) & 1)
         return wish->seq;

@@ -174,26 +174,37 @@ static __device__ __forceinline__ void multiply_rows(float x[2][4][4], const cha
     }
 }
 
-/* sums += x R for the warp's 32 keys, 32 queries and 64 columns; x is rounded, as words[m][n][h]. */
+/* sums += x R for the warp's 32 keys, 16 queries and 64 columns. x: the left operands of the two halves of the keys; R
+ * begins at row `from` of `right`. */
+template <typename storage>
+static __device__ __forceinline__ void add_part(float sums[2][8][4], const uint32_t x[2][4], const char *right,
+                                                int from)
+{
+    const int down = lane_down(threadIdx.x % WARP);
+#pragma unroll
+    for (int pair = 0; pair < 4; pair++) {
+        uint32_t r[4];
+        load_matrices_across(r, right + tile_at(down, from, 2 * pair));
+#pragma unroll
+        for (int m = 0; m < 2; m++) {
+            multiply_add<storage>(sums[m][2 * pair], x[m], r[0], r[1]);
+            multiply_add<storage>(sums[m][2 * pair + 1], x[m], r[2], r[3]);
+        }
+    }
+}
+
+/* The same for 32 queries; x is rounded, as words[m][n][h]. */
 template <typename storage>
 static __device__ __forceinline__ void add_product(float sums[2][8][4], const uint32_t words[2][4][2],
                                                    const char *right)
 {
-    const int down = lane_down(threadIdx.x % WARP);
 #pragma unroll
-    for (int k = 0; k < 2; k++)
-#pragma unroll
-        for (int pair = 0; pair < 4; pair++) {
-            uint32_t r[4];
-            load_matrices_across(r, right + tile_at(down, 16 * k, 2 * pair));
-#pragma unroll
-            for (int m = 0; m < 2; m++) {
-                const uint32_t l[4] = {words[m][2 * k][0], words[m][2 * k][1], words[m][2 * k + 1][0],
-                                       words[m][2 * k + 1][1]};
-                multiply_add<storage>(sums[m][2 * pair], l, r[0], r[1]);
-                multiply_add<storage>(sums[m][2 * pair + 1], l, r[2], r[3]);
-            }
-        }
+    for (int k = 0; k < 2; k++) {
+        const uint32_t x[2][4] = {
+            {words[0][2 * k][0], words[0][2 * k][1], words[0][2 * k + 1][0], words[0][2 * k + 1][1]},
+            {words[1][2 * k][0], words[1][2 * k][1], words[1][2 * k + 1][0], words[1][2 * k + 1][1]}};
+        add_part<storage>(sums, x, right, 16 * k);
+    }
 }
 
 /* The same with x in shared memory, the warp's rows of keys, from column 8 * chunk on. In registers until then, x would
@@ -208,16 +219,7 @@ static __device__ __forceinline__ void add_stored(float sums[2][8][4], const cha
 #pragma unroll
         for (int m = 0; m < 2; m++)
             load_matrices(l[m], x + tile_at(down, 16 * m, chunk + 2 * k));
-#pragma unroll
-        for (int pair = 0; pair < 4; pair++) {
-            uint32_t r[4];
-            load_matrices_across(r, right + tile_at(down, 16 * k, 2 * pair));
-#pragma unroll
-            for (int m = 0; m < 2; m++) {
-                multiply_add<storage>(sums[m][2 * pair], l[m], r[0], r[1]);
-                multiply_add<storage>(sums[m][2 * pair + 1], l[m], r[2], r[3]);
-            }
-        }
+        add_part<storage>(sums, l, right, 16 * k);
     }
 }
 
