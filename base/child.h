@@ -3,9 +3,9 @@
 
 #include "base/error.h"
 
-/* Runs the program with `words` as its argv, which ends with NULL, and waits for its end. SIGINT
- * and SIGQUIT, which a terminal sends to both, are left to the child. Returns its exit code, or 128 + the number of the
- * signal that ended it; < 0: it cannot be started. */
+/* Runs the program with `words` as its argv, which ends with NULL, and waits for its end. SIGINT and SIGQUIT, which a
+ * terminal sends to both, are left to the child. Returns its exit code, or 128 + the number of the signal that ended
+ * it; < 0: it cannot be started. */
 int child_run(const char *program, char *const words[], struct error *err);
 
 /* A program whose output is read. child_open looks for words[0] in PATH and starts it with `in` as standard input. Its

@@ -1,5 +1,5 @@
-/* What the kernel lets this process use: memory, and threads that can really run at once. Containers, services and Slurm
- * limit both by a cgroup, which neither the affinity mask nor the machine's memory shows. */
+/* What the kernel lets this process use: memory, and threads that can really run at once. Containers, services and
+ * Slurm limit both by a cgroup, which neither the affinity mask nor the machine's memory shows. */
 #include "base/cores.h"
 
 #include "base/log.h"

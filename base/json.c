@@ -1,6 +1,6 @@
 /* Parses and writes JSON with jansson. jansson's allocator counts the memory of the tree, so the bound needs no model
- * of its nodes. At the bound, jansson gets no more text. A failing allocation would seem simpler, but
- * jansson 2.14 ignores some failures (lex_save) and then reads past its buffers. */
+ * of its nodes. At the bound, jansson gets no more text. A failing allocation would seem simpler, but jansson 2.14
+ * ignores some failures (lex_save) and then reads past its buffers. */
 #include "base/json.h"
 
 #include "base/file.h"

@@ -1,9 +1,9 @@
 /* One task computes the attention of one head over one sequence. Keys and values are packed once into panels
  * (product.h) in the thread's scratch; queries are processed in blocks of rows, so that a block's scores stay in the
- * cache. The backward pass recomputes the probabilities from the saved log-sums (Dao et al. 2022, without the
- * tiling that a GPU needs). Scores are in `real`. Where the processor multiplies bf16, probabilities enter the forward
- * product as sums of two bf16 numbers: rounded to one, they made the gradients of all lower layers a fifth worse. The
- * backward pass rounds them and the scores' gradients to one, which changed the gradients' error little. */
+ * cache. The backward pass recomputes the probabilities from the saved log-sums (Dao et al. 2022, without the tiling
+ * that a GPU needs). Scores are in `real`. Where the processor multiplies bf16, probabilities enter the forward product
+ * as sums of two bf16 numbers: rounded to one, they made the gradients of all lower layers a fifth worse. The backward
+ * pass rounds them and the scores' gradients to one, which changed the gradients' error little. */
 #pragma once
 
 #include "trainer/cpu/functions.h"

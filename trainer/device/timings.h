@@ -1,5 +1,5 @@
-/* --timings: a backend that wraps another one and measures it. It forwards every op, waits for it,
- * and records calls, seconds, floating-point operations and bytes. */
+/* --timings: a backend that wraps another one and measures it. It forwards every op, waits for it, and records calls,
+ * seconds, floating-point operations and bytes. */
 #pragma once
 
 #include "trainer/backend/ops.h"
