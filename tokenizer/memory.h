@@ -3,8 +3,9 @@
  * replaces the older one.
  *
  * A key is the run's bytes followed by zeros, with ASCII capitals lowered where case does not matter. The length is not
- * part of it: NUL is deleted from text, so runs that differ only in trailing zeros give the same ids. For the same
- * reason an empty entry, all zeros, is correct as it is: a run of NULs gives no ids. */
+ * part of it: WordPiece deletes NUL from text (a byte-level BPE stores another byte for it, kind_bpe_bytes.c), so runs
+ * that differ only in trailing zeros give the same ids. For the same reason an empty entry, all zeros, is correct as it
+ * is: a run of NULs gives no ids. */
 #pragma once
 
 #include "tokenizer/ascii.h"

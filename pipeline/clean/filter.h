@@ -1,6 +1,6 @@
-/* Filters: each judges a document by its text alone, and drops it for a reason or keeps it. build, extract and the
- * vocabulary pass ask them in one place (article_read), so all of them see the same documents. What is dropped because
- * of other documents is in repeats.h.
+/* Filters: each judges a document by its text and language alone, and drops it for a reason or keeps it. build, extract
+ * and the vocabulary pass ask them in one place (article_read), so all of them see the same documents. What is dropped
+ * because of other documents is in repeats.h.
  *
  * A filter is a file of its own here with the row NAME_filter, a word in FILTER_LIST, its options in
  * pipeline/dsdata_options.c, and its reasons in enum page_fate (pipeline/parts/page_parts.h). They are asked in the

@@ -1,6 +1,7 @@
 /* The kinds of inputs. A kind is a line X(TEXT, text) of SOURCE_KIND_LIST (shards/manifest.h), an option of that name
  * in pipeline/dsdata_options.c, and the row text_kind in a file of its own. Everything else asks the row: no other code
- * names a kind, except that --compat google reads text, and that manifest_of_pages (shards/manifest.h) knows wikis. */
+ * names a kind, except that --compat google reads text, manifest_of_pages (shards/manifest.h) knows wikis, and what
+ * pipeline/dump converts becomes JSON lines. */
 #pragma once
 
 #include "pipeline/dump/record_format.h"

@@ -1,4 +1,4 @@
-/* The sections of the page in their order, each in its own file. They only append to the page. */
+/* The sections of the page in their order. They only append to the page. */
 #pragma once
 
 #include "base/error.h"
