@@ -8,17 +8,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 bool str_equal_ascii_nocase(struct str a, struct str b)
 {
     if (a.size != b.size)
         return false;
     for (size_t i = 0; i < a.size; i++)
-        if (lower(a.data[i]) != lower(b.data[i]))
+        if (ascii_lower(a.data[i]) != ascii_lower(b.data[i]))
             return false;
     return true;
 }
@@ -37,7 +32,7 @@ static bool is_blank(char c)
 struct str str_without_mark(struct str text)
 {
     const struct str mark = STR("\xef\xbb\xbf");
-    return str_starts(text, mark) ? (struct str){text.data + mark.size, text.size - mark.size} : text;
+    return str_starts(text, mark) ? str_from(text, mark.size) : text;
 }
 
 struct str str_trim(struct str text)

@@ -24,6 +24,17 @@ static inline struct str str_range(const char *from, const char *to)
     return (struct str){from, (size_t)(to - from)};
 }
 
+/* text[from, to), and what is left of the text without its first `from` bytes. */
+static inline struct str str_part(struct str text, size_t from, size_t to)
+{
+    return (struct str){text.data + from, to - from};
+}
+
+static inline struct str str_from(struct str text, size_t from)
+{
+    return (struct str){text.data + from, text.size - from};
+}
+
 static inline bool str_equal(struct str a, struct str b)
 {
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
@@ -38,6 +49,27 @@ static inline bool str_ends(struct str text, struct str suffix)
 {
     return text.size >= suffix.size &&
            str_equal((struct str){text.data + (text.size - suffix.size), suffix.size}, suffix);
+}
+
+/* ASCII's digits and letters, in any locale. */
+static inline bool ascii_is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+static inline char ascii_lower(char byte)
+{
+    return byte >= 'A' && byte <= 'Z' ? (char)(byte | 0x20) : byte;
+}
+
+static inline bool ascii_is_letter(char byte)
+{
+    return ascii_lower(byte) >= 'a' && ascii_lower(byte) <= 'z';
+}
+
+static inline bool str_has(struct str text, char byte)
+{
+    return memchr(text.data, byte, text.size) != NULL;
 }
 
 bool str_equal_ascii_nocase(struct str a, struct str b);

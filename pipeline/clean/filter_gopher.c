@@ -88,7 +88,7 @@ static int read_threshold(struct str part, struct rules *rules, struct error *er
     for (size_t i = 0; i < THRESHOLDS; i++) {
         const struct str name = str_of(thresholds[i].name);
         if (str_starts(part, name) && part.size > name.size && part.data[name.size] == '=' &&
-            read_decimal(str_range(part.data + name.size + 1, part.data + part.size), &rules->thousandths[i]))
+            read_decimal(str_from(part, name.size + 1), &rules->thousandths[i]))
             return 0;
     }
     return refuse(part, err);
@@ -193,7 +193,7 @@ static uint64_t count_text(struct str text, struct str part)
 {
     uint64_t count = 0;
     for (size_t at; (at = str_find(text, part)) != SIZE_MAX; count++)
-        text = str_range(text.data + at + part.size, text.data + text.size);
+        text = str_from(text, at + part.size);
     return count;
 }
 

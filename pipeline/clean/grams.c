@@ -82,11 +82,8 @@ static const char *add_part(struct gram_scratch *scratch, const char *from, cons
         return stop;
     }
     for (const char *at = from; at < stop; at++) {
-        const unsigned char byte = (unsigned char)*at, low = byte | 0x20;
-        if (low >= 'a' && low <= 'z')
-            buf_add_byte(&scratch->word, (char)low);
-        else if (byte >= '0' && byte <= '9')
-            buf_add_byte(&scratch->word, (char)byte);
+        if (ascii_is_letter(*at) || ascii_is_digit(*at))
+            buf_add_byte(&scratch->word, ascii_lower(*at));
         else
             end_word(scratch);
     }

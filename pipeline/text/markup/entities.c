@@ -32,10 +32,7 @@ static size_t decode_named(struct str text, struct entity_shown *shown)
 
 static int digit_of(char byte, unsigned base)
 {
-    if (byte >= '0' && byte <= '9')
-        return byte - '0';
-    const char lower = (char)(byte | 0x20);
-    return base == 16 && lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+    return base == 16 || ascii_is_digit(byte) ? hex_digit(byte) : -1;
 }
 
 static size_t decode_numeric(struct str text, struct entity_shown *shown)

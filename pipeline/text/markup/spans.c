@@ -60,11 +60,8 @@ static bool is_blank(char byte)
 /* The size of the tag of transclusion that ends at `at`, or 0: <noinclude> is not <includeonly>, which is a span. */
 static uint32_t include_before(const struct finder *finder, uint32_t at)
 {
-    static const char *const names[] = {"<noinclude>", "</noinclude>", "<onlyinclude>", "</onlyinclude>"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (str_ends((struct str){finder->text, at}, str_of(names[i])))
-            return (uint32_t)strlen(names[i]);
-    return 0;
+    LOCAL_WORDS(names, "</noinclude>", "</onlyinclude>", "<noinclude>", "<onlyinclude>");
+    return (uint32_t)words_ending(names, (struct str){finder->text, at});
 }
 
 /* True if only what may precede a table (blanks, colons, a comment) stands between the line's start and `at`. */
@@ -221,9 +218,9 @@ static uint32_t run_at(const struct finder *finder, char byte)
 /* True at a table's {| or |} whose bar, or all of it, is a template, as in the arguments of templates. */
 static bool is_templated_table(const struct finder *finder, uint32_t at, bool opens)
 {
-    static const char *const marks[2][2] = {{"{{!}}}", "{{!)}}"}, {"{{{!}}", "{{(!}}"}};
-    const struct str rest = {finder->text + at, finder->size - at};
-    return str_starts(rest, str_of(marks[opens][0])) || str_starts(rest, str_of(marks[opens][1]));
+    LOCAL_WORDS(opening, "{{(!}}", "{{{!}}");
+    LOCAL_WORDS(closing, "{{!)}}", "{{!}}}");
+    return words_starting(opens ? opening : closing, (struct str){finder->text + at, finder->size - at}) > 0;
 }
 
 static bool above(uint32_t index, uint32_t other)
@@ -617,10 +614,8 @@ static void read_tag(struct finder *finder)
         finder->at = end;
         return;
     }
-    const bool has_value =
-        memchr(attributes.data, '"', attributes.size) || memchr(attributes.data, '\'', attributes.size);
-    const bool has_markup =
-        memchr(attributes.data, '{', attributes.size) || memchr(attributes.data, '<', attributes.size);
+    const bool has_value = str_has(attributes, '"') || str_has(attributes, '\'');
+    const bool has_markup = str_has(attributes, '{') || str_has(attributes, '<');
     finder->at = has_value && !has_markup ? end : finder->at + 1;
 }
 
@@ -777,15 +772,11 @@ static const bool walk_stops[256] = {['|'] = true, ['='] = true, ['\n'] = true};
  * of the call. */
 static void skip_heading(struct span_walk *walk)
 {
-    const struct spans *spans = walk->spans;
     uint32_t at = walk->at;
     while (at < walk->end && walk->page.data[at] != '\n') {
-        if (walk->child < spans->count && spans->items[walk->child].start == at) {
-            at = spans->items[walk->child].end;
-            walk->child = spans->items[walk->child].next;
-        } else {
-            at++;
-        }
+        const struct span *span = spans_at(walk->spans, &walk->child, at);
+        at = span ? span->end : at + 1;
+        walk->child = span ? span->next : walk->child;
     }
     walk->steps += at < walk->end ? at - walk->at : walk->end - walk->at;
     walk->at = at < walk->end ? at : walk->end;

@@ -61,6 +61,20 @@ struct spans {
 void spans_find(struct spans *spans, const struct magic *magic, bool has_variants, struct str text);
 void spans_release(struct spans *spans);
 
+/* Moves *index to the first span, from it on, that starts at or after `at`. Returns that span if it starts at `at`,
+ * else NULL. */
+static inline const struct span *spans_at(const struct spans *spans, uint32_t *index, uint32_t at)
+{
+    while (*index < spans->count && spans->items[*index].start < at)
+        ++*index;
+    return *index < spans->count && spans->items[*index].start == at ? &spans->items[*index] : NULL;
+}
+
+static inline struct str span_inner(struct str page, const struct span *span)
+{
+    return str_part(page, span->inner_start, span->inner_end);
+}
+
 /* True if a {| table has a line of text before its first cell or after a |-. */
 bool span_table_has_text(struct str page, const struct span *span);
 

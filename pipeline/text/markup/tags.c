@@ -8,8 +8,7 @@
 
 static bool is_name_byte(char byte)
 {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
-           byte == '-' || byte == '_';
+    return ascii_is_letter(byte) || ascii_is_digit(byte) || byte == '-' || byte == '_';
 }
 
 /* Eight bytes of a name as a number with the same order. */
@@ -25,7 +24,7 @@ static unsigned find_tag(struct str name)
 {
     char lower[TAG_NAME_BYTES] = {0};
     for (size_t i = 0; i < name.size; i++)
-        lower[i] = (char)(name.data[i] | (name.data[i] >= 'A' && name.data[i] <= 'Z' ? 0x20 : 0));
+        lower[i] = ascii_lower(name.data[i]);
     const uint64_t first = number_of(lower);
     unsigned low = 0, high = tag_count;
     while (low < high) {
@@ -51,13 +50,10 @@ const struct tag *tag_find(struct str name)
 
 size_t tag_include(struct str text)
 {
-    static const char *const names[] = {"includeonly>", "noinclude>", "onlyinclude>"};
+    LOCAL_WORDS(names, "includeonly>", "noinclude>", "onlyinclude>");
     const size_t from = text.size > 1 && text.data[1] == '/' ? 2 : 1;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (text.size > from && text.data[0] == '<' &&
-            str_starts((struct str){text.data + from, text.size - from}, str_of(names[i])))
-            return from + strlen(names[i]);
-    return 0;
+    const size_t size = text.size > from && text.data[0] == '<' ? words_starting(names, str_from(text, from)) : 0;
+    return size > 0 ? from + size : 0;
 }
 
 /* The size of a tag of transclusion or a short comment inside a tag; else 0. */
@@ -78,7 +74,7 @@ static size_t find_tag_end(struct str text, size_t from, size_t *looked)
         const char byte = text.data[at];
         *looked = at;
         if (byte == '<') {
-            const size_t include = includes++ < 4 ? gone_at((struct str){text.data + at, text.size - at}) : 0;
+            const size_t include = includes++ < 4 ? gone_at(str_from(text, at)) : 0;
             if (include == 0)
                 break;
             at += include - 1;
@@ -112,14 +108,14 @@ bool tag_read(struct str text, struct tag_found *found, size_t *looked)
     const char after = text.data[at];
     if (after != '>' && after != '/' && after != ' ' && after != '\n' && after != '\t' && after != '|')
         return false;
-    found->index = find_tag(str_range(text.data + name, text.data + at));
+    found->index = find_tag(str_part(text, name, at));
     if (found->index == tag_count || (after == '|' && strcmp(tags[found->index].name, "tvar") != 0))
         return false; /* <tvar|name>…</> is the old form of <tvar name=…> */
     const size_t end = find_tag_end(text, at, looked);
     if (end == text.size)
         return false;
     found->self_closing = text.data[end - 1] == '/';
-    found->attributes = str_range(text.data + at, text.data + end);
+    found->attributes = str_part(text, at, end);
     found->size = end + 1;
     return true;
 }
@@ -169,11 +165,10 @@ static bool is_box_class(struct str classes, bool is_sup)
         const struct str word = name_fold((struct str){classes.data, size}, folded);
         if (str_equal(word, STR("error")) || (is_sup && str_equal(word, STR("reference"))))
             return true;
-        for (size_t i = 0; i < box_classes.count; i++)
-            if (str_starts(word, str_of(box_classes.items[i])))
-                return true;
+        if (words_starting(box_classes, word) > 0)
+            return true;
         size += size < classes.size;
-        classes = (struct str){classes.data + size, classes.size - size};
+        classes = str_from(classes, size);
     }
     return false;
 }
@@ -181,21 +176,20 @@ static bool is_box_class(struct str classes, bool is_sup)
 /* True if a declaration, such as "float: left", puts the element beside the text or hides it. */
 static bool is_box_style(struct str style)
 {
-    static const char *const styles[] = {"display:none",      "float:left",     "float:right",
-                                         "position:absolute", "position:fixed", "visibility:hidden"};
+    LOCAL_WORDS(styles, "display:none", "float:left", "float:right", "position:absolute", "position:fixed",
+                "visibility:hidden");
     while (style.size > 0) {
         char packed[32]; /* longer than any of them */
         size_t size = 0, at = 0;
         for (; at < style.size && style.data[at] != ';'; at++) {
             const char byte = style.data[at];
             if (!is_blank(byte) && size < sizeof packed)
-                packed[size++] = (char)(byte | (byte >= 'A' && byte <= 'Z' ? 0x20 : 0));
+                packed[size++] = ascii_lower(byte);
         }
-        for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
-            if (str_starts((struct str){packed, size}, str_of(styles[i])))
-                return true;
+        if (words_starting(styles, (struct str){packed, size}) > 0)
+            return true;
         at += at < style.size;
-        style = (struct str){style.data + at, style.size - at};
+        style = str_from(style, at);
     }
     return false;
 }

@@ -48,7 +48,7 @@ struct stop {
 
 static struct str rest_of(const struct splitter *splitter, size_t at)
 {
-    return str_range(splitter->line.data + at, splitter->line.data + splitter->line.size);
+    return str_from(splitter->line, at);
 }
 
 /* Adds a sentence; cuts it if it is too long. Each cut leaves at least half of the bound, so the work stays linear. */
@@ -69,8 +69,8 @@ static void add_piece(struct splitter *splitter, struct str rest)
         if (cut == 0)
             for (cut = SENTENCE_BYTES_MAX; ((unsigned char)rest.data[cut] & 0xC0) == 0x80; cut--)
                 continue;
-        sentences_add(splitter->out, str_trim(str_range(rest.data, rest.data + cut)));
-        rest = str_trim(str_range(rest.data + cut, rest.data + rest.size));
+        sentences_add(splitter->out, str_trim(str_part(rest, 0, cut)));
+        rest = str_trim(str_from(rest, cut));
     }
     if (rest.size > 0)
         sentences_add(splitter->out, rest);
@@ -81,13 +81,10 @@ static void add_piece(struct splitter *splitter, struct str rest)
 static bool parts_clauses(struct str text, size_t at)
 {
     const struct str next = {text.data + at + 1, text.size - at - 1};
-    const struct str signs[] = {STR("ๆ"), STR("ฯ"), STR("ໆ"), STR("ៗ")};
+    LOCAL_WORDS(signs, "ฯ", "ๆ", "ໆ", "ៗ");
     if (at < 3 || next.size < 3 || text.data[at] != ' ' || ((unsigned char)next.data[0] & 0xFE) != 0xE0)
         return false;
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (str_starts(next, signs[i]))
-            return false;
-    return ((unsigned char)text.data[at - 3] & 0xFE) == 0xE0;
+    return words_starting(signs, next) == 0 && ((unsigned char)text.data[at - 3] & 0xFE) == 0xE0;
 }
 
 /* Where to cut a long sentence of such a script: at the last blank within the bound, else at the first; 0: nowhere. */
@@ -105,12 +102,12 @@ static size_t clauses_end(struct str text)
 static void add_sentence(struct splitter *splitter, size_t end)
 {
     assert(splitter->start <= end && end <= splitter->line.size);
-    struct str rest = str_trim(str_range(splitter->line.data + splitter->start, splitter->line.data + end));
+    struct str rest = str_trim(str_part(splitter->line, splitter->start, end));
     for (size_t cut; splitter->language->cuts_at_blanks && rest.size > CLAUSES_BYTES_MAX;) {
         if ((cut = clauses_end(rest)) == 0)
             break;
         add_piece(splitter, str_trim((struct str){rest.data, cut}));
-        rest = str_trim(str_range(rest.data + cut, rest.data + rest.size));
+        rest = str_trim(str_from(rest, cut));
     }
     add_piece(splitter, rest);
 }
@@ -130,7 +127,7 @@ static size_t bracketed(const struct splitter *splitter, size_t at, bool number)
         return 0;
     size_t i = 1;
     while (i < rest.size && i < 7 &&
-           (number ? is_digit(rest.data[i]) : memchr(" .\xE2\x80\xA6", rest.data[i], 5) != NULL))
+           (number ? ascii_is_digit(rest.data[i]) : memchr(" .\xE2\x80\xA6", rest.data[i], 5) != NULL))
         i++;
     return i > 1 && i < rest.size && (rest.data[i] == ']' || rest.data[i] == ')') ? i + 1 : 0;
 }
@@ -293,15 +290,11 @@ static bool is_hiragana(uint32_t code_point)
  * モーニング娘。は. */
 static bool is_particle(const struct splitter *splitter, size_t at)
 {
-    const struct str particles[] = {STR("が"), STR("で"), STR("と"), STR("に"),
-                                    STR("の"), STR("は"), STR("も"), STR("を")};
+    LOCAL_WORDS(particles, "が", "で", "と", "に", "の", "は", "も", "を");
+    const size_t particle = words_starting(particles, rest_of(splitter, at));
     size_t size;
-    for (size_t i = 0; i < sizeof particles / sizeof *particles; i++)
-        if (str_starts(rest_of(splitter, at), particles[i])) {
-            const uint32_t next = code_point_at(splitter->line, at + particles[i].size, &size);
-            return next > 0x3000 && !is_hiragana(next) && !(marks_of(next) & MARK_GOES_ON);
-        }
-    return false;
+    const uint32_t next = code_point_at(splitter->line, at + particle, &size);
+    return particle > 0 && next > 0x3000 && !is_hiragana(next) && !(marks_of(next) & MARK_GOES_ON);
 }
 
 static bool is_any_digit(uint32_t code_point)
@@ -315,11 +308,11 @@ static bool wide_dot_goes_on(const struct splitter *splitter, const struct stop 
 {
     size_t size;
     const uint32_t mark = code_point_at(splitter->line, stop->at, &size);
-    const struct str before = str_range(splitter->line.data + splitter->start, splitter->line.data + stop->at);
+    const struct str before = str_part(splitter->line, splitter->start, stop->at);
     if (mark != 0x061F && before.size <= ITEM_BYTES_MAX && dot_is_number(before))
         return true;
-    if (stop->at > splitter->start && is_digit(splitter->line.data[stop->at - 1]) && stop->end < splitter->line.size &&
-        is_digit(splitter->line.data[stop->end]))
+    if (stop->at > splitter->start && ascii_is_digit(splitter->line.data[stop->at - 1]) &&
+        stop->end < splitter->line.size && ascii_is_digit(splitter->line.data[stop->end]))
         return true;
     if (mark == 0x17D4)
         return str_starts(rest_of(splitter, stop->end), STR("ល។"));
@@ -329,7 +322,7 @@ static bool wide_dot_goes_on(const struct splitter *splitter, const struct stop 
     while (at > splitter->start && !blank_before(splitter->line, at) &&
            !(at >= 2 && memcmp(splitter->line.data + at - 2, "\xDB\x94", 2) == 0))
         at--;
-    return dot_is_short(splitter->language, str_range(splitter->line.data + at, splitter->line.data + stop->at));
+    return dot_is_short(splitter->language, str_part(splitter->line, at, stop->at));
 }
 
 /* A wide stop ends a sentence unless a quotation continues, or the sentence continues after it: 「はい。」と言った, え？と. ． is
@@ -409,7 +402,7 @@ static bool stop_ends(const struct splitter *splitter, const struct stop *stop)
     if (stop->marks & MARK_STRONG) {
         if (stop->at == skip_openings(splitter, splitter->start) || opens_before(splitter, stop->at))
             return false; /* "... and", "(!)", "[...]" */
-        if (bracket_opens && after.size > 0 && is_digit(after.data[0]))
+        if (bracket_opens && after.size > 0 && ascii_is_digit(after.data[0]))
             return false; /* "Help! (1965)" */
         return !mark_is_name(language, str_range(text + splitter->start, text + stop->end)) ||
                word_starts(language, after);

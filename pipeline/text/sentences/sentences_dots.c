@@ -33,7 +33,7 @@ static struct str last_word(struct str text)
             break;
         }
     }
-    return (struct str){text.data + at, text.size - at};
+    return str_from(text, at);
 }
 
 /* The word in front of `word`, without its full stop; empty where it has none or is long. */
@@ -47,16 +47,11 @@ static struct str word_before(struct str text, struct str word)
     return before.size <= PART_BYTES_MAX ? before : STR("");
 }
 
-static bool is_ascii_letter(char byte)
-{
-    return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z';
-}
-
 /* A letter with what is written above and below it. */
 static bool is_one_letter(struct str word)
 {
     if (word.size == 1)
-        return is_ascii_letter(word.data[0]);
+        return ascii_is_letter(word.data[0]);
     if (word.size > 1 && (unsigned char)word.data[0] < 0x80 && (unsigned char)word.data[1] < 0x80)
         return false;
     for (size_t at = 0, size; at < word.size; at += size) {
@@ -73,7 +68,7 @@ bool dot_is_number(struct str word)
 {
     for (size_t at = 0, size = 1; at < word.size; at += size) {
         const char byte = word.data[at];
-        if (is_digit(byte) || (byte == '.' && at > 0))
+        if (ascii_is_digit(byte) || (byte == '.' && at > 0))
             size = 1;
         else if ((unsigned char)byte < 0x80 ||
                  utf8proc_category((utf8proc_int32_t)code_point_at(word, at, &size)) != UTF8PROC_CATEGORY_ND)
@@ -114,7 +109,7 @@ static bool is_item(struct str text, struct str word)
 static bool is_date(const struct dot *dot, struct str word)
 {
     size_t digits = 0;
-    while (digits < dot->after.size && is_digit(dot->after.data[digits]))
+    while (digits < dot->after.size && ascii_is_digit(dot->after.data[digits]))
         digits++;
     const bool number_after = digits > 0 && digits <= 2 && digits < dot->after.size && dot->after.data[digits] == '.';
     return word.size <= 4 && (number_after || dot_is_number(word_before(dot->before, word)));
@@ -124,7 +119,8 @@ static bool is_date(const struct dot *dot, struct str word)
 static bool is_part(struct str text, struct str word)
 {
     const size_t start = (size_t)(word.data - text.data), blank = blank_before(text, start);
-    return start > blank && ((blank > 0 && is_digit(text.data[start - blank - 1])) || text.data[start - 1] == '/');
+    return start > blank &&
+           ((blank > 0 && ascii_is_digit(text.data[start - blank - 1])) || text.data[start - 1] == '/');
 }
 
 /* Letters with dots between, none longer than two: U.S, e.g, Ph.D, J.-P. */
@@ -138,7 +134,7 @@ static bool is_acronym(struct str word)
                 return false;
             dots = true;
             letters = 0;
-        } else if (((unsigned char)word.data[i] & 0xC0) != 0x80 && (is_digit(word.data[i]) || ++letters > 2)) {
+        } else if (((unsigned char)word.data[i] & 0xC0) != 0x80 && (ascii_is_digit(word.data[i]) || ++letters > 2)) {
             return false;
         }
     }
@@ -150,7 +146,7 @@ bool word_starts(const struct language *language, struct str text)
     size_t end = 0;
     while (end < text.size && end < WORD_BYTES_MAX) {
         const unsigned char byte = (unsigned char)text.data[end];
-        if (!is_ascii_letter((char)byte) && (byte < 0xC3 || byte == 0xE2) && (byte & 0xC0) != 0x80)
+        if (!ascii_is_letter((char)byte) && (byte < 0xC3 || byte == 0xE2) && (byte & 0xC0) != 0x80)
             break; /* a blank, an apostrophe, a quote */
         end++;
     }
@@ -199,7 +195,7 @@ static bool is_numeral(struct str text)
     if (text.size > 0 && utf8proc_category((utf8proc_int32_t)code_point_at(text, 0, &size)) == UTF8PROC_CATEGORY_ND)
         return true;
     size = 0;
-    while (size < text.size && is_ascii_letter(text.data[size]))
+    while (size < text.size && ascii_is_letter(text.data[size]))
         size++;
     return is_roman((struct str){text.data, size}, "IVXLCDM") && (size > 1 || size == text.size || text.data[1] != ' ');
 }
@@ -227,7 +223,7 @@ static bool is_unit(const struct language *language, struct str text, struct str
         return false;
     const char joint = text.data[start - blank - 1];
     size_t size;
-    if ((!is_digit(joint) && language->units.count == 0) || is_upper(code_point_at(word, 0, &size)))
+    if ((!ascii_is_digit(joint) && language->units.count == 0) || is_upper(code_point_at(word, 0, &size)))
         return false;
     const bool known = words_have(language->units, name);
     if (!known && !words_have(symbols, name))
@@ -237,9 +233,10 @@ static bool is_unit(const struct language *language, struct str text, struct str
     if (before.size == 0 || before.size > WORD_BYTES_MAX)
         return false;
     char folded[NAME_BYTES_MAX];
-    if (!is_digit(before.data[before.size - 1]) || stopped)
+    if (!ascii_is_digit(before.data[before.size - 1]) || stopped)
         return known && words_have(language->units, name_fold(before, folded));
-    return is_digit(before.data[0]) && !(size == word.size && before.size == YEAR_DIGITS && dot_is_number(before));
+    return ascii_is_digit(before.data[0]) &&
+           !(size == word.size && before.size == YEAR_DIGITS && dot_is_number(before));
 }
 
 /* True if the text begins with two equal capitals and a full stop, which stand for a plural: EE. UU., FF. AA. Roman
@@ -255,7 +252,7 @@ static bool title_begins(const struct language *language, struct str text)
 {
     char folded[NAME_BYTES_MAX];
     size_t end = 0;
-    while (end < text.size && end < PART_BYTES_MAX && is_ascii_letter(text.data[end]))
+    while (end < text.size && end < PART_BYTES_MAX && ascii_is_letter(text.data[end]))
         end++;
     return end > 1 && end + 1 < text.size && text.data[end] == '.' && text.data[end + 1] == ' ' &&
            words_have(language->abbreviations, name_fold((struct str){text.data, end}, folded));
@@ -351,7 +348,7 @@ static enum verdict judge(const struct language *language, const struct dot *dot
     if (dot_is_number(word))
         return judge_number(language, dot, word);
     const char last = word.data[word.size - 1];
-    if ((unsigned char)last < 0x80 && !is_ascii_letter(last) && !is_digit(last))
+    if ((unsigned char)last < 0x80 && !ascii_is_letter(last) && !ascii_is_digit(last))
         return ENDS;
     const bool is_first = word.data == dot->before.data;
     if (is_first && (is_one_letter(word) || is_roman(word, "IVXLCDM") || is_roman(word, "ivxlcdm")))
@@ -420,9 +417,9 @@ bool glued_ends(const struct language *language, const struct dot *dot)
         !(word_starts(language, dot->after) ||
           (characters(word) >= GLUED_LETTERS_MIN && title_begins(language, dot->after))))
         return false;
-    if (word.size > 0 && is_digit(word.data[0]) && word.data != dot->before.data) {
+    if (word.size > 0 && ascii_is_digit(word.data[0]) && word.data != dot->before.data) {
         size_t i = 1;
-        while (i < word.size && (is_digit(word.data[i]) || word.data[i] == ',' || word.data[i] == '.'))
+        while (i < word.size && (ascii_is_digit(word.data[i]) || word.data[i] == ',' || word.data[i] == '.'))
             i++;
         return i == word.size && (word.size > ORDINAL_DIGITS_MAX || !language->ordinal_dot);
     }

@@ -67,13 +67,13 @@ static size_t next_item(const struct items *items, size_t from)
     char buffer[LABEL_BYTES_MAX];
     const struct str label = label_write(items, buffer), text = items->rest;
     for (size_t at = from;; at += label.size) {
-        const size_t found = str_find(str_range(text.data + at, text.data + text.size), label);
+        const size_t found = str_find(str_from(text, at), label);
         if (found == SIZE_MAX)
             return SIZE_MAX;
         at += found;
         const size_t blank = blank_before(text, at);
         const bool glued =
-            items->kind == ITEMS_BULLETS && at + label.size < text.size && is_digit(text.data[at + label.size]);
+            items->kind == ITEMS_BULLETS && at + label.size < text.size && ascii_is_digit(text.data[at + label.size]);
         if ((blank == 0 && !glued) || !has_text(items, text, at + label.size) || at < blank + 1 ||
             memchr(",;:", text.data[at - blank - 1], 3))
             continue;
@@ -92,7 +92,7 @@ static size_t read_label(struct items *items, enum items_kind kind, const char *
     size_t at = str_starts(line, STR("(")) ? 1 : 0, letter = 0;
     items->opens = at > 0;
     const size_t first = at;
-    while (kind == ITEMS_NUMBERS && at < line.size && is_digit(line.data[at]) && items->number < 100)
+    while (kind == ITEMS_NUMBERS && at < line.size && ascii_is_digit(line.data[at]) && items->number < 100)
         items->number = items->number * 10 + (unsigned)(line.data[at++] - '0');
     if (kind == ITEMS_ROMANS && at < line.size && line.data[at] == 'i') {
         items->number = 1;
@@ -100,20 +100,18 @@ static size_t read_label(struct items *items, enum items_kind kind, const char *
     }
     if (kind == ITEMS_LETTERS) {
         code_point_at(str_of(alphabet), 0, &letter);
-        at += str_starts(str_range(line.data + at, line.data + line.size), (struct str){alphabet, letter}) ? letter : 0;
+        at += str_starts(str_from(line, at), (struct str){alphabet, letter}) ? letter : 0;
     }
     if (at == first)
         return 0;
     items->kind = kind;
     items->letters = alphabet;
-    const struct str rest = str_range(line.data + at, line.data + line.size);
-    const char *const closings[] = {".)", ")", "."};
-    for (size_t i = items->opens ? 1 : 0; i < 3u - items->opens; i++)
-        if (str_starts(rest, str_of(closings[i]))) {
-            strcpy(items->closing, closings[i]);
-            return at + strlen(closings[i]);
-        }
-    return 0;
+    const struct str rest = str_from(line, at);
+    LOCAL_WORDS(closings, ".)", ")", ".");
+    const size_t closing = items->opens ? str_starts(rest, STR(")")) : words_starting(closings, rest);
+    memcpy(items->closing, rest.data, closing);
+    items->closing[closing] = 0;
+    return closing > 0 ? at + closing : 0;
 }
 
 /* True if the line is a list with such labels. */
@@ -158,6 +156,6 @@ bool items_next(struct items *items, struct str *item)
         items->kind = ITEMS_NONE;
     const size_t end = next == SIZE_MAX ? rest.size : next;
     *item = (struct str){rest.data, end};
-    items->rest = str_range(rest.data + end, rest.data + rest.size);
+    items->rest = str_from(rest, end);
     return true;
 }

@@ -1,11 +1,11 @@
 #include "pipeline/text/sentences/sentences_marks.h"
 
-#include <utf8proc.h>
+#include "pipeline/text/sentences/sentences_dots.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>
-
-#include "pipeline/text/sentences/sentences_dots.h"
+#endif
+#include <utf8proc.h>
 
 #define CLAUSE_WORDS_MAX 6u /* of "Ram, the brother of the king, said" no more are read */
 #define CLAUSE_BYTES_MAX 120u
@@ -32,20 +32,10 @@ static struct str first_word(struct str text)
  * word for "that", after which the sentence says what was said. */
 static bool has_inside(struct str word)
 {
-    for (size_t i = 0; i < sayings_that.count; i++)
-        if (str_ends(word, str_of(sayings_that.items[i])))
-            return false;
+    if (words_ending(sayings_that, word) > 0)
+        return false;
     for (size_t i = 0; i < sayings_inside.count; i++)
         if (str_find(word, str_of(sayings_inside.items[i])) != SIZE_MAX)
-            return true;
-    return false;
-}
-
-/* Chinese: a clause ends with such a verb. */
-static bool has_at_end(struct str word)
-{
-    for (size_t i = 0; i < sayings_at_end.count; i++)
-        if (str_ends(word, str_of(sayings_at_end.items[i])))
             return true;
     return false;
 }
@@ -63,17 +53,16 @@ bool saying_follows(struct str text, bool is_whole)
     bool last = false, before = false; /* that word is a verb of saying; `before`: the last one is an auxiliary */
     size_t at = 0, size;
     for (unsigned words = 0; words < CLAUSE_WORDS_MAX && at < CLAUSE_BYTES_MAX; words++) {
-        const struct str rest = {text.data + at, text.size - at}, word = first_word(rest);
+        const struct str rest = str_from(text, at), word = first_word(rest);
         if (word.size == 0)
             break;
         before = last;
-        last = word_is_one(sayings, rest) || has_inside(word) || has_at_end(word);
+        last = word_is_one(sayings, rest) || has_inside(word) || words_ending(sayings_at_end, word) > 0; /* Chinese */
         for (at += word.size; at < text.size && (size = blank_at(text, at)) > 0;)
             at += size;
     }
     return (last || before) && (at == text.size || marks_of(code_point_at(text, at, &size)) & MARKS_STOP);
 }
-#endif
 
 #define STEP_BYTES 16u   /* looked at together */
 #define FIRST_HIGH 0xD6u /* the first bytes of marks beyond ASCII are this or more */
@@ -247,17 +236,11 @@ uint32_t code_point_beyond_ascii(struct str text, size_t at, size_t *size)
     return 0xFFFD;
 }
 
-/* Blanks beyond ASCII: no-break, thin, narrow no-break and ideographic. */
-static const struct str wide_blanks[] = {
-    {"\xC2\xA0", 2}, {"\xE2\x80\x89", 3}, {"\xE2\x80\xAF", 3}, {"\xE3\x80\x80", 3}};
-
 size_t wide_blank_at(struct str text, size_t at)
 {
-    const struct str rest = str_range(text.data + at, text.data + text.size);
-    for (size_t i = 0; i < sizeof wide_blanks / sizeof wide_blanks[0]; i++)
-        if (str_starts(rest, wide_blanks[i]))
-            return wide_blanks[i].size;
-    return 0;
+    /* No-break, thin, narrow no-break and ideographic. */
+    LOCAL_WORDS(blanks, "\xC2\xA0", "\xE2\x80\x89", "\xE2\x80\xAF", "\xE3\x80\x80");
+    return words_starting(blanks, str_from(text, at));
 }
 
 bool is_lower(uint32_t code_point)

@@ -60,11 +60,6 @@ static inline size_t blank_before(struct str text, size_t at)
 bool is_lower(uint32_t code_point);
 bool is_upper(uint32_t code_point);
 
-static inline bool is_digit(char byte)
-{
-    return byte >= '0' && byte <= '9';
-}
-
 /* Verbs of saying, by which a sentence goes on after a quotation that ends with a mark: "…!" उसने कहा। Only for scripts
  * without case; elsewhere a small letter shows it. */
 

@@ -51,7 +51,7 @@ static bool are_subtags(struct str text)
     size_t letters = 8;
     for (size_t i = 0; i < text.size; i++) {
         const char c = text.data[i];
-        if (c == '-' ? letters < 2 : !((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')))
+        if (c == '-' ? letters < 2 : !(ascii_is_letter(c) || ascii_is_digit(c)))
             return false;
         letters = c == '-' ? 0 : letters + 1;
         if (c != '-' && letters > 8)
@@ -66,7 +66,7 @@ static struct str fold(struct str typed, char out[CODE_BYTES_MAX])
         return STR("");
     for (size_t i = 0; i < typed.size; i++) {
         const char c = typed.data[i];
-        out[i] = c == '_' ? '-' : c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+        out[i] = c == '_' ? '-' : ascii_lower(c);
     }
     return (struct str){out, typed.size};
 }
@@ -93,7 +93,7 @@ bool code_read(struct str typed, char out[CODE_BYTES_MAX])
 static struct str lower(struct str text, char *out)
 {
     for (size_t i = 0; i < text.size; i++)
-        out[i] = text.data[i] >= 'A' && text.data[i] <= 'Z' ? (char)(text.data[i] | 0x20) : text.data[i];
+        out[i] = ascii_lower(text.data[i]);
     return (struct str){out, text.size};
 }
 

@@ -158,7 +158,7 @@ bool link_is_title(const struct namespaces *namespaces, struct str target)
 {
     target = str_trim(target);
     if (str_starts(target, STR(":")))
-        target = str_trim((struct str){target.data + 1, target.size - 1});
+        target = str_trim(str_from(target, 1));
     const char *colon = memchr(target.data, ':', target.size);
     if (target.size == 0 || (colon == target.data + target.size - 1 && namespaces_of_title(namespaces, target) != 0))
         return false;
@@ -177,7 +177,7 @@ struct str link_pipe_trick(const struct namespaces *namespaces, struct str targe
 {
     struct str shown = str_trim(target);
     if (shown.size > 0 && shown.data[0] == ':')
-        shown = str_range(shown.data + 1, shown.data + shown.size);
+        shown = str_from(shown, 1);
     const char *colon = memchr(shown.data, ':', shown.size);
     if (colon && namespaces_of_title(namespaces, shown) != 0)
         shown = str_range(colon + 1, shown.data + shown.size);
@@ -221,9 +221,9 @@ bool link_is_redirect(struct str text, const struct magic *magic)
     const size_t word = magic_redirect(magic, rest);
     if (word == 0)
         return false;
-    rest = str_trim((struct str){rest.data + word, rest.size - word});
+    rest = str_trim(str_from(rest, word));
     if (str_starts(rest, STR(":")))
-        rest = str_trim((struct str){rest.data + 1, rest.size - 1});
+        rest = str_trim(str_from(rest, 1));
     if (!str_starts(rest, STR("[[")))
         return false;
     size_t size = 2;

@@ -124,21 +124,13 @@ struct str magic_function(const struct magic *magic, struct str typed)
     return STR("");
 }
 
-static bool has_affix(struct words affixes, struct str text, bool is_start)
-{
-    for (size_t i = 0; i < affixes.count; i++)
-        if ((is_start ? str_starts : str_ends)(text, str_of(affixes.items[i])))
-            return true;
-    return false;
-}
-
 bool magic_is_option(const struct magic *magic, struct str typed)
 {
-    const bool has_digit = typed.size > 0 && typed.data[0] >= '0' && typed.data[0] <= '9';
+    const bool has_digit = typed.size > 0 && ascii_is_digit(typed.data[0]);
     const bool is_size = has_digit || (typed.size > 1 && typed.data[0] == 'x');
     for (size_t i = 0; i < magic->count; i++)
-        if (words_have(magic->of[i]->options, typed) || has_affix(magic->of[i]->option_starts, typed, true) ||
-            (is_size && has_affix(magic->of[i]->option_ends, typed, false)))
+        if (words_have(magic->of[i]->options, typed) || words_starting(magic->of[i]->option_starts, typed) > 0 ||
+            (is_size && words_ending(magic->of[i]->option_ends, typed) > 0))
             return true;
     return false;
 }

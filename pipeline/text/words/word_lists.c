@@ -44,7 +44,7 @@ struct str name_fold(struct str name, char out[NAME_BYTES_MAX])
             if (blank)
                 out[size++] = ' ';
             blank = false;
-            out[size++] = (char)(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte);
+            out[size++] = ascii_lower((char)byte);
             at++;
             continue;
         }
@@ -99,6 +99,22 @@ size_t row_find(const char *const *names, size_t count, size_t size, struct str 
 bool words_have(struct words words, struct str word)
 {
     return row_find(words.items, words.count, sizeof *words.items, word) < words.count;
+}
+
+size_t words_starting(struct words words, struct str text)
+{
+    for (size_t i = 0; i < words.count; i++)
+        if (str_starts(text, str_of(words.items[i])))
+            return strlen(words.items[i]);
+    return 0;
+}
+
+size_t words_ending(struct words words, struct str text)
+{
+    for (size_t i = 0; i < words.count; i++)
+        if (str_ends(text, str_of(words.items[i])))
+            return strlen(words.items[i]);
+    return 0;
 }
 
 const char *names_find(struct names names, struct str code)

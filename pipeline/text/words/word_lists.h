@@ -28,7 +28,15 @@ struct words {
         .count = sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)                                           \
     }
 
+/* A list inside a function, where WORDS would be made again by every call. */
+#define LOCAL_WORDS(name, ...)                                                                                         \
+    static const char *const name##_items[] = {__VA_ARGS__};                                                           \
+    static const struct words name = {name##_items, sizeof name##_items / sizeof *name##_items}
+
 bool words_have(struct words words, struct str word); /* `word` must be folded */
+/* The bytes of the first of them with which the text begins, or ends; 0: none. Here the order is of no matter. */
+size_t words_starting(struct words words, struct str text);
+size_t words_ending(struct words words, struct str text);
 
 /* data/words, lists for all languages. */
 extern const struct words file_namespaces, category_namespaces; /* names that MediaWiki's languages do not have */

@@ -15,12 +15,12 @@ struct mending {
 
 static struct str rest_of(const struct mending *m, size_t at)
 {
-    return str_range(m->xml.data + at, m->xml.data + m->xml.size);
+    return str_from(m->xml, at);
 }
 
 static bool is_name(char byte)
 {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9');
+    return ascii_is_letter(byte) || ascii_is_digit(byte);
 }
 
 /* True if the tag <name or </name begins the text. */
@@ -28,7 +28,7 @@ static bool begins(struct str text, struct str mark, struct str name)
 {
     if (!str_starts(text, mark))
         return false;
-    text = str_range(text.data + mark.size, text.data + text.size);
+    text = str_from(text, mark.size);
     return str_starts(text, name) && (text.size == name.size || !is_name(text.data[name.size]));
 }
 
@@ -119,7 +119,7 @@ static struct str decode(struct mending *m, struct str content)
     struct str field = {m->out, 0};
     size_t cdata = 0; /* up to here, references are none */
     for (size_t at = 0; at < content.size;) {
-        const struct str rest = str_range(content.data + at, content.data + content.size);
+        const struct str rest = str_from(content, at);
         char bytes[4];
         unsigned written = 0;
         size_t taken = 0;
@@ -169,12 +169,12 @@ static struct str take_field(struct mending *m, struct str name)
         if (is_end(rest_of(m, at), name)) {
             bool empty;
             m->at = after_tag(m, at, &empty);
-            return str_range(m->xml.data + from, m->xml.data + at);
+            return str_part(m->xml, from, at);
         }
     m->page->repairs |= 1u << REPAIR_TAG;
     m->sought = m->sought > limit ? m->sought : limit;
     m->at = end;
-    return str_range(m->xml.data + from, m->xml.data + end);
+    return str_part(m->xml, from, end);
 }
 
 /* True if an element of the export, or the end of one, follows the end tag at `at`: it is no text about XML. */
@@ -184,7 +184,7 @@ static bool is_followed(const struct mending *m, size_t at)
     bool empty;
     struct str rest = rest_of(m, after_tag(m, at, &empty));
     while (rest.size > 0 && (*rest.data == ' ' || *rest.data == '\t' || *rest.data == '\n' || *rest.data == '\r'))
-        rest = str_range(rest.data + 1, rest.data + rest.size);
+        rest = str_from(rest, 1);
     bool followed = rest.size == 0 || is_end(rest, STR("revision")) || is_end(rest, STR("page"));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         followed |= begins(rest, STR("<"), names[i]);
@@ -207,7 +207,7 @@ static bool take_text(struct mending *m, struct str *content)
     }
     if (end == SIZE_MAX)
         return false;
-    *content = str_range(m->xml.data + m->at, m->xml.data + end);
+    *content = str_part(m->xml, m->at, end);
     m->at = end + 1;
     return true;
 }

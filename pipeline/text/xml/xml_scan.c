@@ -88,7 +88,7 @@ size_t xml_scan_characters(struct str xml, size_t *at, char *out)
         if (xml.data[from] == '<')
             break;
         char character;
-        const size_t taken = read_stop(str_range(xml.data + from, xml.data + xml.size), &character);
+        const size_t taken = read_stop(str_from(xml, from), &character);
         if (taken == 0)
             break;
         from += taken;
@@ -100,19 +100,14 @@ size_t xml_scan_characters(struct str xml, size_t *at, char *out)
 
 /* ------------------------------------------------------------------------------------------------------ tags */
 
-static bool is_letter(char byte)
-{
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
-}
-
 /* The name at `at`; empty if none begins there. One colon between two letters is allowed: xml:space. */
 static struct str read_name(struct str xml, size_t at)
 {
     size_t end = at;
-    while (end < xml.size && (is_letter(xml.data[end]) ||
-                              (end > at && ((xml.data[end] >= '0' && xml.data[end] <= '9') || xml.data[end] == ':'))))
+    while (end < xml.size &&
+           (ascii_is_letter(xml.data[end]) || (end > at && (ascii_is_digit(xml.data[end]) || xml.data[end] == ':'))))
         end++;
-    return str_range(xml.data + at, xml.data + end);
+    return str_part(xml, at, end);
 }
 
 /* The position after the quoted value at `at`; SIZE_MAX if it is not supported. */
@@ -121,7 +116,7 @@ static size_t skip_value(struct str xml, size_t at)
     while (at < xml.size && xml.data[at] != '"') {
         char character;
         const bool stops = is_stop((unsigned char)xml.data[at]);
-        const size_t taken = stops ? read_stop(str_range(xml.data + at, xml.data + xml.size), &character) : 1;
+        const size_t taken = stops ? read_stop(str_from(xml, at), &character) : 1;
         if (taken == 0)
             return SIZE_MAX;
         at += taken;
@@ -131,7 +126,7 @@ static size_t skip_value(struct str xml, size_t at)
 
 static bool skip_text(struct str xml, size_t *at, struct str text)
 {
-    const bool is_there = str_starts(str_range(xml.data + *at, xml.data + xml.size), text);
+    const bool is_there = str_starts(str_from(xml, *at), text);
     *at += is_there ? text.size : 0;
     return is_there;
 }
