@@ -30,13 +30,13 @@ static void keep_literal(struct wikitext *w, uint32_t end, enum literal_kind kin
         const char byte = w->text.data[w->at];
         struct entity_shown shown;
         size_t size = 0;
-        const uint32_t tag = line_by_line ? nowiki_tag(str_range(w->text.data + w->at, w->text.data + end)) : 0;
+        const uint32_t tag = line_by_line ? nowiki_tag(str_part(w->text, w->at, end)) : 0;
         if (tag > 0) {
             walk_skip(w, w->at + tag, FATE_MARKUP);
             continue;
         }
         if (byte == '&' && kind != LITERAL_CODE)
-            size = entity_decode(str_range(w->text.data + w->at, w->text.data + end), &shown);
+            size = entity_decode(str_part(w->text, w->at, end), &shown);
         if (size > 0) {
             walk_show(w, w->at + (uint32_t)size, (struct str){shown.bytes, shown.size});
         } else if (byte == '\n' && line_by_line) {
@@ -58,8 +58,7 @@ static void keep_literal(struct wikitext *w, uint32_t end, enum literal_kind kin
 
 static bool is_word_byte(char byte)
 {
-    return (unsigned char)byte >= 0x80 || (byte >= '0' && byte <= '9') ||
-           ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z');
+    return (unsigned char)byte >= 0x80 || ascii_is_digit(byte) || ascii_is_letter(byte);
 }
 
 /* MediaWiki keeps the blanks around an argument without a name: 5{{nowrap| km}}. We trim arguments, and show one blank
@@ -120,8 +119,8 @@ void construct_show_parts(struct wikitext *w, const struct rendering *rendering,
             at_start = false;
         } else {
             /* A list that a function gives begins a line of its own: {{#if:x|* item}}. */
-            const bool is_list = rendering->is_function &&
-                                 str_starts(str_range(w->text.data + next->from, w->text.data + next->to), STR("* "));
+            const bool is_list =
+                rendering->is_function && str_starts(str_part(w->text, next->from, next->to), STR("* "));
             walk_skip(w, next->from, FATE_TEMPLATE);
             w->line_start |= w->inline_depth == 0 && at_start &&
                              (is_list || is_block || (w->at > 0 && w->text.data[w->at - 1] == '\n'));
@@ -173,11 +172,10 @@ static bool is_wide(const char *text)
  * without blanks, between two letters. Directly after a word or a full stop, it is the sign of a note. */
 static bool stands_in_sentence(const struct wikitext *w, const struct span *span, struct str argument)
 {
-    static const char *const before[] = {" ", "\xC2\xA0", "(", "[", "\"", "“", "«", "„", "‘", "「", "『", "（"};
-    const struct str out = {w->paragraphs.out->data + w->line_out, w->paragraphs.out->size - w->line_out};
-    for (size_t i = 0; i < sizeof before / sizeof *before; i++)
-        if (str_ends(out, str_of(before[i])))
-            return true;
+    LOCAL_WORDS(before, " ", "\xC2\xA0", "(", "[", "\"", "“", "«", "„", "‘", "「", "『", "（");
+    const struct str out = str_from(buf_str(w->paragraphs.out), w->line_out);
+    if (words_ending(before, out) > 0)
+        return true;
     return out.size >= 3 && is_wide(out.data + out.size - 3) && span->end < w->size &&
            is_wide(w->text.data + span->end) && !paragraph_text_stops(argument) && !paragraph_text_stops(out);
 }
@@ -203,7 +201,7 @@ static bool read_sentence(struct wikitext *w, const struct template_page *page, 
     if (!template_sentence(page, w->span, &w->renders, &sentence, &w->facts->steps))
         return false;
     const struct part *part = &w->renders.parts[sentence.part];
-    const struct str argument = str_range(w->text.data + part->from, w->text.data + part->to);
+    const struct str argument = str_part(w->text, part->from, part->to);
     const bool is_prose = !w->paragraphs.is_open || w->paragraphs.kind == PARAGRAPH_PROSE;
     const bool begins_line = !w->paragraphs.is_open || paragraph_is_empty(&w->paragraphs, w->line_out);
     if (begins_line
@@ -263,7 +261,7 @@ static void show_text(struct wikitext *w, const struct span *span, struct render
     const struct buf *out = w->paragraphs.out;
     if (w->paragraphs.is_open && str_starts(shown, STR(" ")) && out->size > w->paragraphs.start &&
         out->data[out->size - 1] == ' ')
-        shown = (struct str){shown.data + 1, shown.size - 1};
+        shown = str_from(shown, 1);
     if (str_ends(shown, STR(" ")) && span->end < w->size && w->text.data[span->end] == ' ')
         shown.size--;
     if (shown.size > 0) {
@@ -347,7 +345,7 @@ static bool is_displayed(const struct wikitext *w, const struct span *span)
 static bool read_formula(struct wikitext *w, const struct span *span)
 {
     struct buf *shown = &w->renders.scratch;
-    const struct str tex = str_range(w->text.data + span->inner_start, w->text.data + span->inner_end);
+    const struct str tex = span_inner(w->text, span);
     buf_reset(shown);
     w->facts->steps += tex.size < FORMULA_BYTES_MAX ? tex.size : FORMULA_BYTES_MAX;
     if (is_displayed(w, span)) {
@@ -363,7 +361,7 @@ static bool read_formula(struct wikitext *w, const struct span *span)
 static void read_opaque(struct wikitext *w, const struct span *span)
 {
     const struct tag *tag = &tags[span->tag];
-    const struct str opening = str_range(w->text.data + span->start, w->text.data + span->inner_start);
+    const struct str opening = str_part(w->text, span->start, span->inner_start);
     const bool is_inline_code = tag->kind == TAG_CODE && str_find(opening, STR("inline")) != SIZE_MAX;
     if (tag->kind == TAG_LITERAL || is_inline_code) {
         walk_skip(w, span->inner_start, FATE_MARKUP);
@@ -389,12 +387,8 @@ static void read_opaque(struct wikitext *w, const struct span *span)
 /* A comment may extend beyond the end of its line, and so out of a frame. */
 bool construct_skip_comment(struct wikitext *w)
 {
-    while (w->span < w->spans.count && w->spans.items[w->span].start < w->at)
-        w->span++;
-    if (w->span == w->spans.count)
-        return false;
-    const struct span *span = &w->spans.items[w->span];
-    if (span->start != w->at || span->kind != SPAN_COMMENT)
+    const struct span *span = spans_at(&w->spans, &w->span, w->at);
+    if (!span || span->kind != SPAN_COMMENT)
         return false;
     walk_skip(w, span->end < walk_inner_end(w) ? span->end : walk_inner_end(w), FATE_COMMENT);
     return true;

@@ -36,7 +36,7 @@ static void read_apostrophes(struct wikitext *w)
 static void read_entity(struct wikitext *w)
 {
     struct entity_shown shown;
-    const size_t size = entity_decode(str_range(w->text.data + w->at, w->text.data + walk_inner_end(w)), &shown);
+    const size_t size = entity_decode(str_part(w->text, w->at, walk_inner_end(w)), &shown);
     w->facts->steps += size + 12;
     if (size == 0) {
         walk_keep(w, w->at + 1);
@@ -107,7 +107,7 @@ static uint32_t find_leak_end(struct wikitext *w, struct str rest)
             end = w->spans.items[i].end <= limit ? w->spans.items[i].end : w->spans.items[i].start;
     uint32_t at = end; /* among the attributes there may be templates: <foo a="b" {{c}}>; few, so the work is linear */
     for (unsigned steps = 0; at > w->at && at < limit && steps < 8; steps++, w->facts->steps++) {
-        const struct span *span = i < w->spans.count && w->spans.items[i].start == at ? &w->spans.items[i] : NULL;
+        const struct span *span = spans_at(&w->spans, &i, at);
         if (!span && text[at] != ' ')
             break;
         at = span ? span->end : at + 1;
@@ -120,7 +120,7 @@ static uint32_t find_leak_end(struct wikitext *w, struct str rest)
 static bool is_broken_tag(const struct wikitext *w)
 {
     const struct spans *spans = &w->spans;
-    const struct str rest = str_range(w->text.data + w->at, w->text.data + w->size);
+    const struct str rest = str_part(w->text, w->at, w->size);
     if (str_starts(rest, STR("<''")) || str_starts(rest, STR("</''")))
         return true;
     return w->span < spans->count && spans->items[w->span].start == w->at + 1 &&
@@ -137,7 +137,7 @@ static void skip_leak(struct wikitext *w, uint32_t end)
         return;
     }
     leaks_note(w, LEAK_OF_PAGE);
-    if (leaks_is_alone(w, str_range(w->text.data + w->at, w->text.data + end))) {
+    if (leaks_is_alone(w, str_part(w->text, w->at, end))) {
         walk_keep(w, w->at + 1); /* what follows is read as text is */
         return;
     }
@@ -153,9 +153,7 @@ static uint32_t find_break(struct wikitext *w, uint32_t from, bool is_line)
     const char *text = w->text.data;
     uint32_t at = from, i = w->span;
     for (; at < limit; at++) {
-        while (i < w->spans.count && w->spans.items[i].start < at)
-            i++;
-        const struct span *span = i < w->spans.count && w->spans.items[i].start == at ? &w->spans.items[i] : NULL;
+        const struct span *span = spans_at(&w->spans, &i, at);
         if (span && span->kind != SPAN_LINK && span->end <= limit)
             at = span->end - 1;
         else if (text[at] == '\n' && (is_line || at + 1 == limit || strchr("\n=*#:;{|", text[at + 1])))
@@ -234,21 +232,16 @@ static bool skip_box(struct wikitext *w, const struct tag_found *found, uint32_t
  * first of them begins at rest[stop]. */
 static bool read_tag_around(struct wikitext *w, struct str rest, size_t stop, struct tag_found *found, uint32_t *end)
 {
-    const struct spans *spans = &w->spans;
     char *text = w->tag;
     bool has_name = false;
     uint32_t taken = 0, cut_from[TAG_CUTS_MAX], cut[TAG_CUTS_MAX], cuts = 0; /* bytes cut before text[cut_from] */
     uint32_t at = w->at, i = w->span;
     const uint32_t limit = w->at + (uint32_t)(rest.size < sizeof w->tag ? rest.size : sizeof w->tag);
-    while (i < spans->count && spans->items[i].start < w->at + stop)
-        i++;
-    if (i == spans->count || spans->items[i].start != w->at + stop)
+    if (!spans_at(&w->spans, &i, w->at + (uint32_t)stop))
         return false;
     i = w->span;
     while (at < limit && w->text.data[at] != '>') {
-        while (i < spans->count && spans->items[i].start < at)
-            i++;
-        const struct span *span = i < spans->count && spans->items[i].start == at ? &spans->items[i] : NULL;
+        const struct span *span = spans_at(&w->spans, &i, at);
         if (span && (span->kind == SPAN_TAG || span->kind == SPAN_COMMENT) && has_name && cuts < TAG_CUTS_MAX &&
             span->end < limit) {
             cut_from[cuts] = taken;
@@ -276,7 +269,7 @@ static void read_tag(struct wikitext *w)
 {
     struct tag_found found;
     size_t looked;
-    const struct str rest = str_range(w->text.data + w->at, w->text.data + walk_inner_end(w));
+    const struct str rest = str_part(w->text, w->at, walk_inner_end(w));
     if (w->in_tvar && str_starts(rest, STR("</>"))) {
         w->in_tvar = false;
         walk_skip(w, w->at + 3, FATE_MARKUP);
@@ -315,17 +308,12 @@ static void read_tag(struct wikitext *w)
 /* The first `byte` in [from, limit) outside spans, or the line's end if that comes first. */
 static uint32_t find_on_line(struct wikitext *w, uint32_t from, uint32_t limit, char byte)
 {
-    uint32_t at = from, span = w->span;
+    uint32_t at = from, i = w->span;
     for (; at < limit; at++) {
-        while (span < w->spans.count && w->spans.items[span].start < at)
-            span++;
-        if (span < w->spans.count && w->spans.items[span].start == at) {
-            at = w->spans.items[span].end - 1;
-            span = w->spans.items[span].next;
-            continue;
-        }
-        const char here = w->text.data[at];
-        if (here == byte || here == '\n')
+        const struct span *span = spans_at(&w->spans, &i, at);
+        if (span)
+            at = span->end - 1;
+        else if (w->text.data[at] == byte || w->text.data[at] == '\n')
             break;
     }
     at = at < limit ? at : limit;
@@ -337,13 +325,10 @@ static uint32_t find_on_line(struct wikitext *w, uint32_t from, uint32_t limit, 
  * comments are gone, and quotes have become tags. */
 static uint32_t find_address_end(const struct wikitext *w, uint32_t from, uint32_t limit)
 {
-    const struct spans *spans = &w->spans;
     const char *text = w->text.data;
     uint32_t at = from, i = w->span;
     while (at < limit && (unsigned char)text[at] > ' ') {
-        while (i < spans->count && spans->items[i].start < at)
-            i++;
-        const struct span *span = i < spans->count && spans->items[i].start == at ? &spans->items[i] : NULL;
+        const struct span *span = spans_at(&w->spans, &i, at);
         if (span && (span->kind == SPAN_TEMPLATE || span->kind == SPAN_ARGUMENT || span->kind == SPAN_COMMENT)) {
             at = span->end;
             i = span->next;
@@ -359,18 +344,12 @@ static uint32_t find_address_end(const struct wikitext *w, uint32_t from, uint32
 /* The size of a template that gives the beginning of an address, {{fullurl:Page}}; 0: there is none at `at`. */
 static size_t address_template(const struct wikitext *w, uint32_t at)
 {
-    static const char *const names[] = {"{{fullurl:", "{{canonicalurl:", "{{SERVER}}", "{{filepath:"};
-    const struct str rest = str_range(w->text.data + at, w->text.data + walk_inner_end(w));
-    if (!str_starts(rest, STR("{{")))
+    LOCAL_WORDS(names, "{{SERVER}}", "{{canonicalurl:", "{{filepath:", "{{fullurl:");
+    if (words_starting(names, str_part(w->text, at, walk_inner_end(w))) == 0)
         return 0;
-    uint32_t span = w->span;
-    while (span < w->spans.count && w->spans.items[span].start < at)
-        span++;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (str_starts(rest, str_of(names[i])) && span < w->spans.count && w->spans.items[span].start == at &&
-            w->spans.items[span].kind == SPAN_TEMPLATE)
-            return w->spans.items[span].end - at;
-    return 0;
+    uint32_t i = w->span;
+    const struct span *span = spans_at(&w->spans, &i, at);
+    return span && span->kind == SPAN_TEMPLATE ? span->end - at : 0;
 }
 
 /* The size of a host in brackets, [2001:db8::1], at the start of an address without its scheme; 0: it has none. */
@@ -389,14 +368,12 @@ static void read_bracket(struct wikitext *w)
     const uint32_t address = w->at + 1;
     const bool nested = w->depth > 0 && w->frames[w->depth - 1].kind == FRAME_EXTERNAL;
     const size_t from_template = address_template(w, address);
-    const size_t scheme =
-        from_template > 0 ? from_template : link_scheme(str_range(w->text.data + address, w->text.data + limit));
+    const size_t scheme = from_template > 0 ? from_template : link_scheme(str_part(w->text, address, limit));
     if (nested || scheme == 0) {
         walk_keep(w, address);
         return;
     }
-    const uint32_t host = address + (uint32_t)scheme,
-                   path = host + bracketed_host(str_range(w->text.data + host, w->text.data + limit));
+    const uint32_t host = address + (uint32_t)scheme, path = host + bracketed_host(str_part(w->text, host, limit));
     if (path > host || w->at < w->bracket_from || w->at >= w->bracket) {
         w->bracket_from = w->at;
         w->bracket = find_on_line(w, path > host ? path : w->at, limit, ']');

@@ -11,11 +11,6 @@
 #define TAG_BYTES_SURE 64u   /* the same, when the paragraph's allowance is spent */
 #define ALLOWANCE      8u    /* bytes examined per byte of a paragraph, so that the work stays linear */
 
-static bool is_letter(char byte)
-{
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
-}
-
 static bool is_blank(char byte)
 {
     return byte == ' ' || byte == '\t' || byte == '\n' || is_gap(byte);
@@ -39,8 +34,8 @@ static size_t skip_gaps(struct str text, size_t at)
 static bool is_name_byte(struct str text, size_t at)
 {
     const char byte = text.data[at];
-    return is_letter(byte) || (byte >= '0' && byte <= '9') || byte == '-' || byte == '_' ||
-           (byte == ':' && at + 1 < text.size && is_letter(text.data[at + 1]));
+    return ascii_is_letter(byte) || ascii_is_digit(byte) || byte == '-' || byte == '_' ||
+           (byte == ':' && at + 1 < text.size && ascii_is_letter(text.data[at + 1]));
 }
 
 /* A tag while it is read. */
@@ -57,7 +52,7 @@ static bool read_name(struct str text, struct tag_form *form)
     form->at = skip_gaps(text, 1);
     form->is_closing = form->at < text.size && text.data[form->at] == '/';
     form->at = skip_gaps(text, form->at + form->is_closing);
-    if (form->at >= text.size || !is_letter(text.data[form->at]))
+    if (form->at >= text.size || !ascii_is_letter(text.data[form->at]))
         return false;
     for (; form->at < text.size && is_name_byte(text, form->at); form->at = skip_gaps(text, form->at + 1)) {
         if (form->name_size < sizeof name)
@@ -165,7 +160,8 @@ static struct str name_of(struct str text, bool *is_closing)
     const size_t from = at;
     while (at < text.size && at - from < TAG_NAME_BYTES && is_name_byte(text, at))
         at++;
-    return at < text.size && is_letter(text.data[from]) && (is_blank(text.data[at]) || strchr("/>", text.data[at]))
+    return at < text.size && ascii_is_letter(text.data[from]) &&
+                   (is_blank(text.data[at]) || strchr("/>", text.data[at]))
                ? (struct str){text.data + from, at - from}
                : STR("");
 }
@@ -199,7 +195,7 @@ static void find_names(struct wikitext *w)
             known->opens |= !is_closing;
             known->closes |= is_closing;
         }
-        rest = (struct str){rest.data + 1, rest.size - 1};
+        rest = str_from(rest, 1);
     }
     w->facts->steps += w->text.size;
 }
@@ -228,11 +224,8 @@ static void watch(struct leaks *leaks, size_t out, uint32_t span)
 /* The size of the beginning of an external link's address; 0: none. */
 static size_t address_start(struct str text)
 {
-    static const char *const starts[] = {"[http://", "[https://", "[//"};
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-        if (str_starts(text, str_of(starts[i])))
-            return strlen(starts[i]);
-    return 0;
+    LOCAL_WORDS(starts, "[//", "[http://", "[https://");
+    return words_starting(starts, text);
 }
 
 static bool may_leak(struct str text, const struct rendering *rendering)
@@ -259,7 +252,7 @@ void leaks_watch(struct wikitext *w, struct str shown, uint32_t span, const stru
     if (!rendering->is_added && (!memchr(shown.data, '<', shown.size) || !has_raw_tag(w, span)))
         return;
     for (size_t at = 0; at < shown.size; at++)
-        if (may_leak((struct str){shown.data + at, shown.size - at}, rendering)) {
+        if (may_leak(str_from(shown, at), rendering)) {
             watch(&w->leaks, from + at, span);
             at += shown.data[at] == '{' || shown.data[at] == '}';
         }

@@ -1,6 +1,7 @@
 #include "pipeline/text/paragraphs.h"
 
 #include "pipeline/text/tidy.h"
+#include "pipeline/text/words/word_lists.h"
 
 #include <assert.h>
 
@@ -46,26 +47,14 @@ bool paragraph_is_empty(const struct paragraphs *paragraphs, size_t from)
     return true;
 }
 
-static bool takes_end(struct str *text, const char *const signs[], size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (!str_ends(*text, str_of(signs[i])))
-            continue;
-        text->size -= strlen(signs[i]);
-        return true;
-    }
-    return false;
-}
+static const struct words stops = WORDS(".", "!", "?", "。", "।", "！", "？", "؟", "۔", "։", "።", "།");
+static const struct words closings = WORDS("\"", "'", ")", "]", "”", "’", "“", "»", "」", "』", "）");
 
-static const char *const stops[] = {".", "!", "?", "。", "।", "！", "？", "؟", "۔", "։", "።", "།"};
-static const char *const closings[] = {"\"", "'", ")", "]", "”", "’", "“", "»", "」", "』", "）"};
-
-/* Removes the mark that ends a sentence, with brackets and quotation marks after it; false if there is none. */
-static bool takes_stop(struct str *text)
+bool paragraph_text_stops(struct str text)
 {
-    while (takes_end(text, closings, sizeof closings / sizeof closings[0]))
-        continue;
-    return takes_end(text, stops, sizeof stops / sizeof stops[0]);
+    for (size_t size; (size = words_ending(closings, text)) > 0;)
+        text.size -= size;
+    return words_ending(stops, text) > 0;
 }
 
 /* True if it ends like a sentence (a bracket or quotation mark may follow the mark) and has enough words; in scripts
@@ -73,8 +62,7 @@ static bool takes_stop(struct str *text)
  * links are sentences too. */
 static bool reads_as_sentence(struct str text)
 {
-    struct str end = text;
-    if (!takes_stop(&end))
+    if (!paragraph_text_stops(text))
         return false;
     size_t words = 0;
     for (size_t at = 0; at < text.size && words < PROSE_WORDS_MIN; at++) {
@@ -86,10 +74,9 @@ static bool reads_as_sentence(struct str text)
     return words >= PROSE_WORDS_MIN;
 }
 
-static bool is_letter(char letter)
+static bool is_letter(char byte)
 {
-    const unsigned char byte = (unsigned char)letter;
-    return byte >= 0x80 || (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z');
+    return (unsigned char)byte >= 0x80 || ascii_is_digit(byte) || ascii_is_letter(byte);
 }
 
 /* True if there are letters or digits of any script. What is left of a line of removed templates has none. */
@@ -112,11 +99,6 @@ bool paragraph_words(struct paragraphs *paragraphs, size_t from, size_t *first, 
     while (*last > *first && !is_letter(out->data[*last - 1]))
         --*last;
     return (*last)-- > *first;
-}
-
-bool paragraph_text_stops(struct str text)
-{
-    return takes_stop(&text);
 }
 
 bool paragraph_stops(const struct paragraphs *paragraphs, size_t from, size_t at)
@@ -163,7 +145,7 @@ static struct str finish(struct paragraphs *paragraphs, size_t from, bool has_ga
         size -= count_gaps((struct str){out->data + from, size});
         out->size = from + tidy(out->data + from, out->size - from, &paragraphs->steps);
     }
-    const struct str text = str_trim((struct str){out->data + from, out->size - from});
+    const struct str text = str_trim(str_from(buf_str(out), from));
     if (text.size == 0 || (has_gap && !has_letters(text)))
         return STR("");
     memmove(out->data + from, text.data, text.size);

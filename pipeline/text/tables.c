@@ -31,7 +31,7 @@ static bool read_mark(struct wikitext *w, struct table *table, bool *in_cell)
         at++;
     if (table->is_html || at >= table->span->end || (w->text.data[at] != '|' && w->text.data[at] != '!'))
         return false;
-    *in_cell = !str_starts(str_range(w->text.data + at, w->text.data + table->span->end), STR("|-"));
+    *in_cell = !str_starts(str_part(w->text, at, table->span->end), STR("|-"));
     table->at = at;
     if (!*in_cell)
         skip_line(w, table);
@@ -43,7 +43,7 @@ static bool read_tag(struct wikitext *w, struct table *table, bool *in_cell)
 {
     struct tag_found found;
     size_t looked;
-    const struct str rest = str_range(w->text.data + table->at, w->text.data + table->span->end);
+    const struct str rest = str_part(w->text, table->at, table->span->end);
     const bool is_tag = rest.data[0] == '<' && tag_read(rest, &found, &looked);
     w->facts->steps += rest.data[0] == '<' ? looked : 1;
     if (!is_tag || tags[found.index].kind < TAG_TABLE || tags[found.index].kind > TAG_ROW)
@@ -57,14 +57,11 @@ static bool read_tag(struct wikitext *w, struct table *table, bool *in_cell)
  * place matters; else a template that begins a line ends the text as well. */
 static uint32_t find_border(struct wikitext *w, struct table *table, bool *in_cell)
 {
-    const struct spans *spans = &w->spans;
     const bool was_in_cell = *in_cell;
     while ((table->at = signs_next(&w->signs, table->at, table->span->end)) < table->span->end) {
         const uint32_t at = table->at;
-        while (table->child < spans->count && spans->items[table->child].start < at)
-            table->child++;
-        const struct span *inner = table->child < spans->count ? &spans->items[table->child] : NULL;
-        const bool is_span = inner && inner->start == at && inner->kind != SPAN_LINK;
+        const struct span *inner = spans_at(&w->spans, &table->child, at);
+        const bool is_span = inner && inner->kind != SPAN_LINK;
         if (is_span && !was_in_cell && inner->kind == SPAN_TEMPLATE && w->text.data[at - 1] == '\n')
             *in_cell = true;
         if (is_span) { /* a comment that is alone on its line goes with the line's end, where the next line begins */
@@ -94,7 +91,7 @@ void table_read(struct wikitext *w, uint32_t index, uint32_t from)
     size_t looked;
     if (from == span->start && !table.is_html)
         skip_line(w, &table);
-    else if (from == span->start && tag_read(str_range(w->text.data + from, w->text.data + span->end), &found, &looked))
+    else if (from == span->start && tag_read(str_part(w->text, from, span->end), &found, &looked))
         table.at += (uint32_t)found.size;
     while (table.at < span->end) {
         uint32_t text = table.at;

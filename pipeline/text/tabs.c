@@ -17,11 +17,8 @@ static void mark_separators(struct wikitext *w, uint32_t from, uint32_t to)
 {
     const char *text = w->text.data, *at = text + from;
     w->facts->steps += to - from;
-    while ((at = memmem(at, (size_t)(text + to - at), SEPARATOR, strlen(SEPARATOR)))) {
-        const uint32_t bit = (uint32_t)(at - text);
-        w->signs.bits[bit / 64] |= 1ull << bit % 64;
-        at++;
-    }
+    for (; (at = memmem(at, (size_t)(text + to - at), SEPARATOR, strlen(SEPARATOR))); at++)
+        signs_add(&w->signs, (uint32_t)(at - text));
 }
 
 bool tabs_close(struct wikitext *w, uint32_t from)
@@ -45,10 +42,9 @@ static uint32_t find_label_end(struct wikitext *w, uint32_t from, uint32_t limit
     limit = limit - from < LABEL_BYTES_MAX ? limit : from + LABEL_BYTES_MAX;
     while (at < limit && text[at] != '\n' && (in_tag || text[at] != '=') &&
            !str_starts(str_range(text + at, text + limit), STR(SEPARATOR))) {
-        while (i < w->spans.count && w->spans.items[i].start < at)
-            i++;
+        const struct span *span = spans_at(&w->spans, &i, at);
         in_tag = text[at] == '<' || (in_tag && text[at] != '>');
-        at = i < w->spans.count && w->spans.items[i].start == at ? w->spans.items[i].end : at + 1;
+        at = span ? span->end : at + 1;
     }
     w->facts->steps += at < limit ? at - from : LABEL_BYTES_MAX;
     return at > from && at < limit && text[at] == '=' ? at : 0;
@@ -96,7 +92,7 @@ void tabs_end(struct wikitext *w)
 
 bool tabs_read_separator(struct wikitext *w)
 {
-    const struct str rest = str_range(w->text.data + w->at, w->text.data + walk_inner_end(w));
+    const struct str rest = str_part(w->text, w->at, walk_inner_end(w));
     if (w->tabs == 0 || !str_starts(rest, STR(SEPARATOR)))
         return false;
     w->in_stray_table = false;

@@ -87,8 +87,8 @@ static unsigned read_spelling(const struct wikitext *w, uint32_t at, uint32_t en
     char code[CODE_BYTES_MAX];
     size_t size = 0;
     for (char byte; size < sizeof code && at + size < end && (byte = w->text.data[at + size]) != ':'; size++) {
-        code[size] = byte >= 'A' && byte <= 'Z' ? (char)(byte | 0x20) : byte;
-        if ((code[size] < 'a' || code[size] > 'z') && code[size] != '-')
+        code[size] = ascii_lower(byte);
+        if (!ascii_is_letter(byte) && byte != '-')
             return UINT_MAX;
     }
     if (size == sizeof code || at + size == end)
@@ -103,7 +103,6 @@ static unsigned read_spelling(const struct wikitext *w, uint32_t at, uint32_t en
  * named. */
 static void find_spelling(struct wikitext *w, uint32_t *from, uint32_t *end)
 {
-    const struct spans *spans = &w->spans;
     const uint32_t limit = *end;
     uint32_t child = w->span + 1, at = *from;
     unsigned best = UINT_MAX;
@@ -121,11 +120,8 @@ static void find_spelling(struct wikitext *w, uint32_t *from, uint32_t *end)
             *end = limit;
         }
         for (at = after; at < limit && w->text.data[at] != ';'; w->facts->steps++) {
-            while (child < spans->count && spans->items[child].start < at)
-                child++;
-            const bool inside = child < spans->count && spans->items[child].start == at;
-            at = inside ? spans->items[child].end : at + 1;
-            child = inside ? spans->items[child].next : child;
+            const struct span *span = spans_at(&w->spans, &child, at);
+            at = span ? span->end : at + 1;
         }
         w->facts->steps += SPELLINGS_STEPS;
         if (at >= limit)
@@ -151,7 +147,7 @@ static void choose_spelling(struct wikitext *w, uint32_t *from, uint32_t *end)
 static bool are_flags(struct str flags)
 {
     for (size_t i = 0; i < flags.size; i++)
-        if (!strchr("-; ", flags.data[i]) && ((flags.data[i] | 0x20) < 'a' || (flags.data[i] | 0x20) > 'z'))
+        if (!strchr("-; ", flags.data[i]) && !ascii_is_letter(flags.data[i]))
             return false;
     return true;
 }
@@ -162,7 +158,7 @@ void construct_read_variant(struct wikitext *w, const struct span *span)
     struct span_walk walk = span_walk(w->text, &w->spans, w->span);
     uint32_t equals, from = span->inner_start, end = span->inner_end;
     const bool has_bar = span_walk_to_bar(&walk, &equals);
-    const struct str flags = str_range(w->text.data + from, w->text.data + walk.at);
+    const struct str flags = str_part(w->text, from, walk.at);
     w->facts->steps += 2 * walk.steps;
     if (has_bar && are_flags(flags)) {
         from = walk.at + 1;

@@ -53,13 +53,13 @@ static void trace_to(struct wikitext *w, uint32_t end, enum fate fate, const str
         const uint32_t page = copy->from + (from - copy->at);
         if (to <= from)
             continue;
-        trace_inserted(w, str_range(w->text.data + at, w->text.data + from), keeps, page);
+        trace_inserted(w, str_part(w->text, at, from), keeps, page);
         trace_bytes(trace, page, page + (to - from), shown ? FATE_MARKUP : fate);
         w->traced = page + (to - from);
         at = to;
     }
     if (keeps && at < end)
-        trace_inserted(w, str_range(w->text.data + at, w->text.data + end), true, w->traced);
+        trace_inserted(w, str_part(w->text, at, end), true, w->traced);
 }
 
 static void go_to(struct wikitext *w, uint32_t end, enum fate fate)

@@ -124,19 +124,16 @@ static int tag_depth(struct wikitext *w, struct str text)
 /* The colon of "; term : meaning", outside spans, elements and external links; `limit` if there is none. */
 static uint32_t find_term_end(struct wikitext *w, uint32_t limit)
 {
-    const struct spans *spans = &w->spans;
     const char *text = w->text.data;
-    uint32_t at = w->at, span = w->span, skipped = 0;
+    uint32_t at = w->at, i = w->span, skipped = 0;
     char closing = 0; /* that ends the current tag or bracket */
     int depth = 0;    /* of elements: <b>x:y</b> */
     while (at < limit && text[at] != '\n' &&
            (closing || depth > 0 || text[at] != ':' || str_starts(str_range(text + at, text + limit), STR("://")))) {
-        while (span < spans->count && spans->items[span].start < at)
-            span++;
-        if (span < spans->count && spans->items[span].start == at && spans->items[span].kind != SPAN_LINK) {
-            skipped += spans->items[span].end - at;
-            at = spans->items[span].end;
-            span = spans->items[span].next;
+        const struct span *span = spans_at(&w->spans, &i, at);
+        if (span && span->kind != SPAN_LINK) {
+            skipped += span->end - at;
+            at = span->end;
             continue;
         }
         if (text[at] == closing)
@@ -173,7 +170,7 @@ static void read_item(struct wikitext *w)
 static void read_indented(struct wikitext *w)
 {
     skip_blanks(w);
-    const struct str rest = str_range(w->text.data + w->at, w->text.data + w->size);
+    const struct str rest = str_part(w->text, w->at, w->size);
     struct tag_found found;
     size_t looked;
     bool is_block = str_starts(rest, STR("{|"));
@@ -203,24 +200,19 @@ static bool read_rule(struct wikitext *w)
 /* True if the template at `at` closes a table: {{S-end}}, {{Chart bottom}}. */
 static bool is_table_end(const struct wikitext *w)
 {
-    char folded[NAME_BYTES_MAX];
-    const struct spans *spans = &w->spans;
-    uint32_t span = w->span;
-    while (span < spans->count && spans->items[span].start < w->at)
-        span++;
-    if (span == spans->count || spans->items[span].start != w->at || spans->items[span].kind != SPAN_TEMPLATE)
-        return false;
-    char again[NAME_BYTES_MAX];
-    const struct str name = name_fold(template_name(w->text, spans, span, folded), again);
-    return str_ends(name, STR("end")) || str_ends(name, STR("bottom")) || str_ends(name, STR("footer")) ||
-           str_ends(name, STR("fin"));
+    LOCAL_WORDS(ends, "bottom", "end", "fin", "footer");
+    char canonical[NAME_BYTES_MAX], folded[NAME_BYTES_MAX];
+    uint32_t i = w->span;
+    const struct span *span = spans_at(&w->spans, &i, w->at);
+    return span && span->kind == SPAN_TEMPLATE &&
+           words_ending(ends, name_fold(template_name(w->text, &w->spans, i, canonical), folded)) > 0;
 }
 
 /* True if a table's line begins at `at` without a {| before it, as after a hidden template. A "!" before a word may be
  * a letter (!Kung) or an exclamation: there the line has more cells, or the next one is a row too. */
 static bool begins_row(struct wikitext *w)
 {
-    const struct str rest = str_range(w->text.data + w->at, w->text.data + w->size);
+    const struct str rest = str_part(w->text, w->at, w->size);
     if (!w->after_hidden || rest.size < 2)
         return false;
     if (rest.data[0] == '|' || rest.data[1] == ' ')
@@ -244,21 +236,13 @@ static bool read_stray_table(struct wikitext *w)
         w->in_stray_table = byte == '{' && !is_table_end(w);
         return false;
     }
-    const bool ends = str_starts(str_range(w->text.data + w->at, w->text.data + w->size), STR("|}"));
+    const bool ends = str_starts(str_part(w->text, w->at, w->size), STR("|}"));
     uint32_t last;
     walk_end_paragraph(w);
     walk_skip(w, find_line_end(w, w->at, &last), FATE_TABLE);
     w->in_stray_table = !ends;
     w->stray_table_breaks = false;
     return true;
-}
-
-/* True if a span begins at `at` that is dropped with its content, such as <includeonly>. */
-static bool is_span_start(struct wikitext *w)
-{
-    while (w->span < w->spans.count && w->spans.items[w->span].start < w->at)
-        w->span++;
-    return w->span < w->spans.count && w->spans.items[w->span].start == w->at;
 }
 
 static void read_prose(struct wikitext *w)
@@ -275,9 +259,8 @@ void line_begin(struct wikitext *w)
     const bool is_top = w->depth == 0;
     if (construct_skip_comment(w))
         return; /* the line still begins here */
-    const size_t include =
-        byte == '<' ? tag_include(str_range(w->text.data + w->at, w->text.data + walk_inner_end(w))) : 0;
-    if (include > 0 && !is_span_start(w)) {
+    const size_t include = byte == '<' ? tag_include(str_part(w->text, w->at, walk_inner_end(w))) : 0;
+    if (include > 0 && !spans_at(&w->spans, &w->span, w->at)) { /* <includeonly> is a span, dropped with its content */
         walk_skip(w, w->at + (uint32_t)include, FATE_MARKUP);
         return;
     }

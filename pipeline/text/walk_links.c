@@ -27,7 +27,7 @@ static void read_file(struct wikitext *w, const struct span *span)
         for (bool more = span_walk_to_bar(&walk, &equals); more;) {
             const uint32_t start = walk.at = walk.bar_end;
             more = span_walk_to_bar(&walk, &equals);
-            if (is_file_option(w, str_range(w->text.data + start, w->text.data + walk.at)))
+            if (is_file_option(w, str_part(w->text, start, walk.at)))
                 continue;
             from = start; /* the last one is the caption */
             to = walk.at;
@@ -94,7 +94,7 @@ static void read_label(struct wikitext *w, const struct span *span, struct str t
     }
     if (!has_label && memchr(target.data, '%', target.size) && decode_title(target, &w->renders.scratch)) {
         const struct str shown = str_trim(buf_str(&w->renders.scratch));
-        walk_show(w, span->end, str_starts(shown, STR(":")) ? (struct str){shown.data + 1, shown.size - 1} : shown);
+        walk_show(w, span->end, str_starts(shown, STR(":")) ? str_from(shown, 1) : shown);
         return;
     }
     uint32_t from = has_label ? bar_end : span->inner_start, to = span->inner_end;
@@ -103,7 +103,7 @@ static void read_label(struct wikitext *w, const struct span *span, struct str t
     while (!has_label && from < to && w->text.data[from] == ' ')
         from++;
     if (!has_label && from < to)
-        from += (uint32_t)value_start(str_range(w->text.data + from, w->text.data + to));
+        from += (uint32_t)value_start(str_part(w->text, from, to));
     from += !has_label && from < to && w->text.data[from] == ':';
     walk_open_paragraph(w);
     walk_skip(w, from, FATE_MARKUP);
@@ -116,16 +116,15 @@ static const bool never_in_titles[256] = {
 /* True if a page could have this title, ignoring inner spans. */
 static bool is_title(const struct wikitext *w, struct str target)
 {
-    const struct spans *spans = &w->spans;
     const uint32_t from = (uint32_t)(target.data - w->text.data), end = from + (uint32_t)target.size;
     uint32_t child = w->span + 1, size = 0;
-    const bool has_child = child < spans->count && spans->items[child].start < end;
+    const bool has_child = child < w->spans.count && w->spans.items[child].start < end;
     if (!has_child && target.size <= TITLE_BYTES_MAX && signs_next(&w->signs, from, end) == end &&
-        signs_next(&spans->signs, from, end) == end)
+        signs_next(&w->spans.signs, from, end) == end)
         return link_is_title(&w->namespaces, target); /* none of the bytes looked for below is in it */
     for (uint32_t at = from; at < end && size <= TITLE_BYTES_MAX;) {
-        if (child < spans->count && spans->items[child].start == at) {
-            const struct span *inner = &spans->items[child];
+        const struct span *inner = spans_at(&w->spans, &child, at);
+        if (inner) {
             if (inner->kind == SPAN_LINK || (inner->kind == SPAN_TAG && tags[inner->tag].fate != FATE_INCLUDE))
                 return false;
             at = inner->end;
@@ -161,7 +160,7 @@ void construct_read_link(struct wikitext *w, const struct span *span)
     walk.takes_bars = true;
     const bool has_label = span_walk_to_bar(&walk, &equals);
     w->facts->steps += walk.steps;
-    const struct str target = str_range(w->text.data + span->inner_start, w->text.data + walk.at);
+    const struct str target = str_part(w->text, span->inner_start, walk.at);
     w->facts->steps += target.size < TITLE_BYTES_MAX ? target.size : TITLE_BYTES_MAX;
     const enum link_kind kind = span->tag == 0 && is_title(w, target) ? link_kind_of(&w->namespaces, target) : LINK_URL;
     switch (kind != LINK_FILE && holds_link(w, span) ? LINK_URL : kind) {

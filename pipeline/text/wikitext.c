@@ -23,14 +23,14 @@ static void read_ends(struct ends *ends, struct str name)
 {
     const size_t size = name.size < END_BYTES_MAX ? name.size : END_BYTES_MAX;
     ends->head = name_fold((struct str){name.data, size}, ends->head_folded);
-    ends->tail = name_fold(str_range(name.data + name.size - size, name.data + name.size), ends->tail_folded);
+    ends->tail = name_fold(str_from(name, name.size - size), ends->tail_folded);
     ends->is_whole = size == name.size;
 }
 
 static bool matches(struct str pattern, const struct ends *ends)
 {
     if (str_starts(pattern, STR("*")))
-        return str_ends(ends->tail, str_range(pattern.data + 1, pattern.data + pattern.size));
+        return str_ends(ends->tail, str_from(pattern, 1));
     if (str_ends(pattern, STR("*")))
         return str_starts(ends->head, (struct str){pattern.data, pattern.size - 1});
     return ends->is_whole && str_equal(ends->head, pattern);
@@ -44,7 +44,7 @@ static bool fits(struct words patterns, const struct ends *ends)
         const struct str pattern = str_of(patterns.items[i]);
         if (!str_starts(pattern, STR("!")))
             fits = fits || matches(pattern, ends);
-        else if (matches(str_range(pattern.data + 1, pattern.data + pattern.size), ends))
+        else if (matches(str_from(pattern, 1), ends))
             return false;
     }
     return fits;
@@ -66,7 +66,7 @@ static uint32_t kinds_of_template(const struct language *language, struct str na
 /* [[Category:Lists of …|sort key]] */
 static bool is_list_category(const struct kind_page *page, const struct span *span, const struct language *language)
 {
-    const struct str inner = str_range(page->text.data + span->inner_start, page->text.data + span->inner_end);
+    const struct str inner = span_inner(page->text, span);
     const char *bar = memchr(inner.data, '|', inner.size);
     const struct str target = bar ? str_range(inner.data, bar) : inner;
     const char *colon = memchr(target.data, ':', target.size < NAME_BYTES_MAX ? target.size : NAME_BYTES_MAX);
@@ -81,7 +81,7 @@ static uint32_t kinds_of_span(const struct kind_page *page, uint32_t index, cons
                               uint32_t wanted)
 {
     const struct span *span = &page->spans->items[index];
-    const struct str inner = str_range(page->text.data + span->inner_start, page->text.data + span->inner_end);
+    const struct str inner = span_inner(page->text, span);
     char folded[NAME_BYTES_MAX], canonical[NAME_BYTES_MAX];
     struct ends ends;
     struct str name;
@@ -121,14 +121,10 @@ uint32_t kinds_of(const struct kind_page *page, uint32_t wanted)
 
 static void read_stop(struct wikitext *w)
 {
-    while (w->span < w->spans.count && w->spans.items[w->span].start < w->at)
-        w->span++;
-    if (w->span < w->spans.count && w->spans.items[w->span].start == w->at &&
-        (w->spans.items[w->span].kind == SPAN_COMMENT || w->spans.items[w->span].end <= walk_inner_end(w))) {
+    const struct span *span = spans_at(&w->spans, &w->span, w->at);
+    if (span && (span->kind == SPAN_COMMENT || span->end <= walk_inner_end(w)))
         construct_read(w);
-        return;
-    }
-    if (w->text.data[w->at] == '\n')
+    else if (w->text.data[w->at] == '\n')
         line_end(w);
     else
         inline_read(w);
@@ -238,7 +234,7 @@ struct str wikitext_unknown(const struct wikitext *w, size_t i, char name[NAME_B
                             enum unknown_kind *kind)
 {
     const struct span *span = &w->spans.items[w->unknown[i].span];
-    *text = str_range(w->text.data + span->start, w->text.data + span->end);
+    *text = str_part(w->text, span->start, span->end);
     *kind = w->unknown[i].kind;
     return template_name(w->text, &w->spans, w->unknown[i].span, name);
 }

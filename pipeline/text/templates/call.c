@@ -16,7 +16,7 @@ static unsigned argument_number(struct str name)
 {
     unsigned value = 0;
     for (size_t i = 0; i < name.size; i++) {
-        if (name.data[i] < '0' || name.data[i] > '9' || value > 99)
+        if (!ascii_is_digit(name.data[i]) || value > 99)
             return 0;
         value = value * 10 + (unsigned)(name.data[i] - '0');
     }
@@ -103,7 +103,7 @@ struct str call_value_of(struct call *call, const struct argument *argument)
         call->out->read_end = argument->to;
     assert(scratch->data == data); /* values handed out before are still valid */
     call->steps += argument->to - argument->from;
-    return str_trim((struct str){scratch->data + from, scratch->size - from});
+    return str_trim(str_from(buf_str(scratch), from));
 }
 
 struct str call_value(struct call *call, const char *name)
@@ -123,7 +123,7 @@ bool call_number(struct call *call, const char *name, long *number)
     for (size_t i = 0; i < value.size; i++) {
         if (value.data[i] == ',')
             continue;
-        if (value.data[i] < '0' || value.data[i] > '9' || *number > 100000000)
+        if (!ascii_is_digit(value.data[i]) || *number > 100000000)
             return false;
         *number = *number * 10 + (value.data[i] - '0');
     }

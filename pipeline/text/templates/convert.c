@@ -50,7 +50,7 @@ static void add_power(struct str exponent, struct buf *out)
     buf_add_text(out, "×10");
     if (str_starts(exponent, STR("-"))) {
         buf_add_text(out, "−");
-        exponent = (struct str){exponent.data + 1, exponent.size - 1};
+        exponent = str_from(exponent, 1);
     }
     buf_add_str(out, exponent);
 }

@@ -49,7 +49,7 @@ static bool take(struct str *text, struct str start)
 {
     if (!str_starts(*text, start))
         return false;
-    *text = str_trim((struct str){text->data + start.size, text->size - start.size});
+    *text = str_trim(str_from(*text, start.size));
     return true;
 }
 
@@ -57,7 +57,7 @@ static bool take(struct str *text, struct str start)
 static struct str take_last_digits(struct str *text)
 {
     size_t size = 0;
-    while (size < text->size && text->data[text->size - size - 1] >= '0' && text->data[text->size - size - 1] <= '9')
+    while (size < text->size && ascii_is_digit(text->data[text->size - size - 1]))
         size++;
     text->size -= size;
     return (struct str){text->data + text->size, size};
@@ -105,7 +105,7 @@ static bool read_decimal(struct str text, struct amount *amount)
     amount->digits = text;
     for (size_t i = 1; i + 1 < text.size && amount->exponent.size == 0; i++) {
         if (text.data[i] == 'e' || text.data[i] == 'E') {
-            amount->exponent = (struct str){text.data + i + 1, text.size - i - 1};
+            amount->exponent = str_from(text, i + 1);
             amount->digits.size = i;
         }
     }
@@ -159,8 +159,7 @@ static const struct separator *split_range(struct str text, struct str *left, st
     }
     for (size_t i = 0; text.size > 1 && i < sizeof without_blanks / sizeof *without_blanks; i++) {
         const struct str mark = str_of(without_blanks[i]);
-        const size_t at =
-            str_find((struct str){text.data + 1, text.size - 1}, mark); /* the first byte may be a minus */
+        const size_t at = str_find(str_from(text, 1), mark); /* the first byte may be a minus */
         if (at == SIZE_MAX)
             continue;
         *left = (struct str){text.data, at + 1};
@@ -218,7 +217,7 @@ static void read_outputs(struct convert_call *c, struct str codes)
             c->outputs[c->output_count++] = measure;
         }
         size += size < codes.size;
-        codes = (struct str){codes.data + size, codes.size - size};
+        codes = str_from(codes, size);
     }
 }
 
@@ -429,7 +428,7 @@ static struct str with_blanks(struct convert_call *c, unsigned at)
     buf_add_str(scratch, text);
     if (after)
         buf_add_byte(scratch, ' ');
-    return (struct str){scratch->data + from, scratch->size - from};
+    return str_from(buf_str(scratch), from);
 }
 
 static void read_texts(struct convert_call *c, unsigned at)

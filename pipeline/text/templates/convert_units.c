@@ -142,7 +142,7 @@ bool measure_find(struct convert_call *c, struct str code, struct measure *measu
     while (!str_starts(code, str_of(measure->multiple->prefix)))
         measure->multiple++;
     const size_t prefix = strlen(measure->multiple->prefix);
-    code = (struct str){code.data + prefix, code.size - prefix};
+    code = str_from(code, prefix);
     measure->currency = currency_of(c, code);
     if (measure->currency.size > 0) {
         const char *slash = memchr(code.data, '/', code.size);

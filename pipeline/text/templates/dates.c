@@ -142,7 +142,7 @@ static void show_age(struct call *call, const char *word, const struct date *fro
 static bool has_month_name(struct call *call)
 {
     const struct str month = call_value(call, "2");
-    return !call_english(call) && month.size > 2 && (month.data[0] < '0' || month.data[0] > '9');
+    return !call_english(call) && month.size > 2 && !ascii_is_digit(month.data[0]);
 }
 
 /* {{start date|1969|7|20}}, {{birth date and age|1942|3|8|df=y}}: with the age if there is a parameter. A date that is
@@ -319,7 +319,7 @@ static struct str date_word(struct str *rest)
     while (to < rest->size && !strchr(" ,\t_", rest->data[to]))
         to++;
     const struct str word = {rest->data + from, to - from};
-    *rest = (struct str){rest->data + to, rest->size - to};
+    *rest = str_from(*rest, to);
     return word;
 }
 
@@ -340,7 +340,7 @@ static bool read_typed_date(struct str typed, struct date *date)
         const struct str word = date_word(&rest);
         long number = 0, month = 0;
         size_t digits = 0;
-        while (digits < word.size && digits < 4 && word.data[digits] >= '0' && word.data[digits] <= '9')
+        while (digits < word.size && digits < 4 && ascii_is_digit(word.data[digits]))
             number = number * 10 + (word.data[digits++] - '0');
         for (long j = 0; j < 12 && digits == 0; j++)
             if (str_equal_ascii_nocase(word, str_of(month_names[j])) ||

@@ -39,14 +39,14 @@ static enum span_kind only_span(const struct spans *spans, struct str text)
     for (size_t i = 0; i <= spans->count; i = spans->items[i].next) {
         const bool ended = i == spans->count;
         const uint32_t stop = ended ? (uint32_t)text.size : spans->items[i].start;
-        if (str_trim(str_range(text.data + at, text.data + stop)).size > 0)
+        if (str_trim(str_part(text, at, stop)).size > 0)
             return SPAN_NONE;
         if (ended)
             return kind;
         const struct span *span = &spans->items[i];
-        const struct str inner = str_range(text.data + span->inner_start, text.data + span->inner_end);
         at = span->end;
-        if (span->kind == SPAN_COMMENT || (span->kind == SPAN_LINK && str_starts(inner, STR("Category:"))))
+        if (span->kind == SPAN_COMMENT ||
+            (span->kind == SPAN_LINK && str_starts(span_inner(text, span), STR("Category:"))))
             continue;
         if (kind != SPAN_NONE || (span->kind == SPAN_TABLE && span->tag)) /* the head of a table is not one */
             return SPAN_NONE;
@@ -263,7 +263,7 @@ static struct entry *find_resolved(const struct dictionary *d, struct str *name)
 static struct str called_name(struct str text, char out[NAME_BYTES_MAX])
 {
     const size_t open = str_find(text, STR("{{"));
-    return name_canonical(str_trim(str_range(text.data + open + 2, text.data + called_end(text))), out);
+    return name_canonical(str_trim(str_part(text, open + 2, called_end(text))), out);
 }
 
 /* The templates of a wiki are mostly navigation: one call of a template that draws a box. */
@@ -274,8 +274,7 @@ static enum body_kind kind_of(const struct dictionary *d, const struct entry *en
         char canonical[NAME_BYTES_MAX], folded[NAME_BYTES_MAX];
         struct str name = called_name(entry->text, canonical);
         const struct str function = name_fold(name, folded);
-        if (str_starts(function, INVOKE) &&
-            module_is_box(d->modules, str_trim((struct str){function.data + INVOKE.size, function.size - INVOKE.size})))
+        if (str_starts(function, INVOKE) && module_is_box(d->modules, str_trim(str_from(function, INVOKE.size))))
             return BODY_BOX;
         entry = find_resolved(d, &name);
         kind = entry ? entry->kind : BODY_WIKITEXT;
@@ -288,9 +287,8 @@ static enum body_kind kind_of(const struct dictionary *d, const struct entry *en
 /* A line cannot say it of any name. */
 static bool has_line(struct str name)
 {
-    return name.size > 0 && name.data[0] != '#' && !memchr(name.data, '=', name.size) &&
-           !memchr(name.data, '|', name.size) && !memchr(name.data, '{', name.size) &&
-           !memchr(name.data, '}', name.size) && !memchr(name.data, '\n', name.size);
+    return name.size > 0 && name.data[0] != '#' && !str_has(name, '=') && !str_has(name, '|') && !str_has(name, '{') &&
+           !str_has(name, '}') && !str_has(name, '\n');
 }
 
 static void print_body(struct str text, struct buf *out)

@@ -138,7 +138,7 @@ static bool is_plain(const struct expand_source *source, uint32_t from, uint32_t
 {
     const struct spans *spans = source->spans;
     child = first_child(spans, from, child);
-    *text = str_range(source->text.data + from, source->text.data + to);
+    *text = str_part(source->text, from, to);
     return child >= spans->count || spans->items[child].start >= to;
 }
 
@@ -256,8 +256,8 @@ static bool is_open(const struct call_frame *frame, const struct rendering_row *
 /* A list, or a table: also one whose bar is still a template. */
 static bool begins_block(struct str text)
 {
-    return strchr("*#:;", text.data[0]) || str_starts(text, STR("{|")) || str_starts(text, STR("{{{!}}")) ||
-           str_starts(text, STR("{{(!}}"));
+    LOCAL_WORDS(starts, "#", "*", ":", ";", "{{(!}}", "{{{!}}", "{|");
+    return words_starting(starts, text) > 0;
 }
 
 /* As MediaWiki does: what begins a list or a table begins a line. */
@@ -289,8 +289,7 @@ static void insert_body(struct expander *e, const struct expand_source *source, 
     frame_read(e, source, parts, &frame);
     e->is_incomplete = false;
     expand_range(e, &inner, 0, (uint32_t)inner.text.size, 0, out);
-    if (e->is_incomplete &&
-        (str_trim(str_range(out->data + from, out->data + out->size)).size == 0 || call_has_row(e, row->name))) {
+    if (e->is_incomplete && (str_trim(str_from(buf_str(out), from)).size == 0 || call_has_row(e, row->name))) {
         out->size = from;
         emit_call(e, source, index, row->name, out);
     }

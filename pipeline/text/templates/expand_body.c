@@ -57,7 +57,7 @@ static void find_meaning(const struct templates *templates, const struct magic *
     char canonical[NAME_BYTES_MAX];
     const bool is_plain = name->child >= spans->count || spans->items[name->child].start >= name->to;
     const uint32_t end = is_plain ? name->to : spans->items[name->child].start;
-    const struct str typed = str_trim(str_range(text.data + name->from, text.data + end));
+    const struct str typed = str_trim(str_part(text, name->from, end));
     const char *colon = memchr(typed.data, ':', typed.size);
     if (colon && typed.data[0] == '#') {
         call->function = choice_find(name_fold(str_range(typed.data, colon + 1), canonical));

@@ -189,7 +189,7 @@ static bool settle_call(struct expander *e, struct template_page *page, uint32_t
 static bool needs_page(struct expander *e, struct str text, const struct span *span)
 {
     char folded[NAME_BYTES_MAX];
-    const struct str inner = str_trim(str_range(text.data + span->inner_start, text.data + span->inner_end));
+    const struct str inner = str_trim(span_inner(text, span));
     const char *colon = memchr(inner.data, ':', inner.size);
     if (span->kind != SPAN_TEMPLATE || str_equal(inner, STR("NAMESPACE")))
         return false;
@@ -266,15 +266,12 @@ static struct str function_name(const struct expander *e, struct str typed, char
 /* Removes "subst:", "safesubst:", "msg:" and "raw:" from the start of a name. */
 static struct str skip_words(const struct expander *e, struct str name)
 {
-    static const char *const words[] = {"safesubst", "subst", "msg", "raw"};
+    LOCAL_WORDS(words, "msg", "raw", "safesubst", "subst");
     name = str_trim(name);
     const char *colon = memchr(name.data, ':', name.size);
     for (bool more = true; colon && more; colon = memchr(name.data, ':', name.size)) {
         char folded[NAME_BYTES_MAX];
-        const struct str function = function_name(e, str_range(name.data, colon), folded);
-        more = false;
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-            more |= str_equal(function, str_of(words[i]));
+        more = words_have(words, function_name(e, str_range(name.data, colon), folded));
         if (more)
             name = str_trim(str_range(colon + 1, name.data + name.size));
     }
@@ -300,7 +297,7 @@ static struct str template_title(struct expander *e, struct str name, char out[N
     if (anchor && anchor > name.data)
         name = str_range(name.data, anchor);
     if (colon == name.data && name.size > 1)
-        return namespaces_page(e->namespaces, (struct str){name.data + 1, name.size - 1}, out);
+        return namespaces_page(e->namespaces, str_from(name, 1), out);
     return colon && namespaces_of_title(e->namespaces, name) != 0 ? namespaces_page(e->namespaces, name, out)
                                                                   : name_canonical(str_trim(name), out);
 }
@@ -310,7 +307,7 @@ bool page_exists(struct expander *e, struct str title)
     char canonical[NAME_BYTES_MAX];
     title = str_trim(title);
     if (str_starts(title, STR(":")))
-        title = (struct str){title.data + 1, title.size - 1};
+        title = str_from(title, 1);
     const char *anchor = memchr(title.data, '#', title.size);
     if (anchor)
         title = str_range(title.data, anchor);
@@ -354,7 +351,7 @@ static void expand_tag(struct expander *e, const struct expand_source *source, s
     buf_addf(out, "<%.*s>", (int)name.size, name.data);
     for (size_t at; (at = str_find(content, STR("{{!}}"))) != SIZE_MAX;) {
         buf_addf(out, "%.*s|", (int)at, content.data);
-        content = (struct str){content.data + at + 5, content.size - at - 5};
+        content = str_from(content, at + 5);
     }
     buf_add_str(out, content);
     buf_addf(out, "</%.*s>", (int)name.size, name.data);

@@ -28,10 +28,10 @@ static struct str without_comments(struct expander *e, struct str text)
     struct buf out = {0};
     while (at != SIZE_MAX) {
         buf_add(&out, text.data, at);
-        text = (struct str){text.data + at, text.size - at};
+        text = str_from(text, at);
         const size_t end = str_find(text, STR("-->"));
         const size_t size = end == SIZE_MAX ? text.size : end + 3;
-        text = (struct str){text.data + size, text.size - size};
+        text = str_from(text, size);
         at = str_find(text, STR("<!--"));
     }
     buf_add_str(&out, text);

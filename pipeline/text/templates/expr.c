@@ -263,15 +263,10 @@ static bool take_number(struct evaluation *self)
     return push_value(self, value_of(strtod(digits, NULL), false));
 }
 
-static bool is_letter(char byte)
-{
-    return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z';
-}
-
 static bool take_word(struct evaluation *self)
 {
     const size_t from = self->at;
-    while (self->at < self->text.size && is_letter(self->text.data[self->at]))
+    while (self->at < self->text.size && ascii_is_letter(self->text.data[self->at]))
         self->at++;
     const struct str word = {self->text.data + from, self->at - from};
     size_t i = 0;
@@ -293,7 +288,7 @@ static bool take_word(struct evaluation *self)
 
 static bool take_sign(struct evaluation *self)
 {
-    const struct str rest = {self->text.data + self->at, self->text.size - self->at};
+    const struct str rest = str_from(self->text, self->at);
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
         const struct str sign = {signs[i].sign, strnlen(signs[i].sign, sizeof signs[i].sign)};
         if (!str_starts(rest, sign))
@@ -326,9 +321,9 @@ static bool take_one(struct evaluation *self)
         self->at++;
         return true;
     }
-    if ((byte >= '0' && byte <= '9') || byte == '.')
+    if (ascii_is_digit(byte) || byte == '.')
         return take_number(self);
-    if (is_letter(byte))
+    if (ascii_is_letter(byte))
         return take_word(self);
     if (byte == ')')
         return take_closing(self);

@@ -23,11 +23,6 @@ const struct number_style *number_style_find(struct str code)
     return &number_styles[0];
 }
 
-static bool is_digit(char byte)
-{
-    return byte >= '0' && byte <= '9';
-}
-
 static size_t add(char out[NUMBER_BYTES_MAX], size_t size, struct str text)
 {
     if (size + text.size > NUMBER_BYTES_MAX)
@@ -44,7 +39,7 @@ struct str number_localise(const struct number_style *style, struct str plain, c
     const char *point = memchr(plain.data, '.', plain.size);
     const size_t end = point ? (size_t)(point - plain.data) : plain.size;
     for (size_t at = 0; at < end; at++)
-        whole += is_digit(plain.data[at]);
+        whole += ascii_is_digit(plain.data[at]);
     size_t left = whole;
     for (size_t at = 0; at < plain.size; at++) {
         const char byte = plain.data[at];
@@ -52,7 +47,7 @@ struct str number_localise(const struct number_style *style, struct str plain, c
             continue;
         if (byte == '.') {
             size = add(out, size, str_of(style->decimal));
-        } else if (!is_digit(byte)) {
+        } else if (!ascii_is_digit(byte)) {
             size = add(out, size, (struct str){&plain.data[at], 1});
         } else {
             char digit[4];
@@ -72,7 +67,7 @@ static bool may_group(struct str text, char mark)
 {
     size_t run = 0, marks = 0;
     for (size_t at = 0; at <= text.size; at++) {
-        if (at < text.size && is_digit(text.data[at])) {
+        if (at < text.size && ascii_is_digit(text.data[at])) {
             run++;
             continue;
         }
@@ -105,14 +100,14 @@ struct str number_plain(const struct number_style *style, struct str typed, char
             code_point = ',';
         at += length;
         const bool is_blank = code_point == ' ' || code_point == 0xA0 || code_point == 0x202F || code_point == 0x2009;
-        if (is_blank && size > 0 && is_digit(out[size - 1]) && at < typed.size)
+        if (is_blank && size > 0 && ascii_is_digit(out[size - 1]) && at < typed.size)
             continue;
         if (size + 4 > NUMBER_BYTES_MAX)
             return typed;
         size = add(out, size, (struct str){encoded, utf8_write(code_point, encoded)});
     }
     struct str text = {out, size};
-    if (size > 0 && out[0] != '-' && out[0] != '+' && !is_digit(out[0]) && (unsigned char)out[0] < 0x80)
+    if (size > 0 && out[0] != '-' && out[0] != '+' && !ascii_is_digit(out[0]) && (unsigned char)out[0] < 0x80)
         return typed;
     if (style->decimal[0] != ',')
         return text;

@@ -12,21 +12,12 @@
 
 #define DIGITS_MAX 40u
 
-static bool is_digit(char byte)
-{
-    return byte >= '0' && byte <= '9';
-}
-
 static bool take_minus(struct str *text)
 {
-    const struct str signs[] = {STR("-"), STR("−"), STR("–")};
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
-        if (!str_starts(*text, signs[i]))
-            continue;
-        *text = (struct str){text->data + signs[i].size, text->size - signs[i].size};
-        return true;
-    }
-    return false;
+    LOCAL_WORDS(signs, "-", "−", "–");
+    const size_t size = words_starting(signs, *text);
+    *text = str_from(*text, size);
+    return size > 0;
 }
 
 bool number_read(struct str text, double *value, int *precision)
@@ -37,12 +28,12 @@ bool number_read(struct str text, double *value, int *precision)
     int decimals = 0, zeros = 0;
     bool has_point = false;
     if (str_starts(text, STR("+")))
-        text = (struct str){text.data + 1, text.size - 1};
+        text = str_from(text, 1);
     for (size_t at = 0; at < text.size; at++) {
         const char byte = text.data[at];
         if (byte == ',' && at > 0 && !has_point)
             continue;
-        if (count == DIGITS_MAX || (byte != '.' && !is_digit(byte)) || (byte == '.' && has_point))
+        if (count == DIGITS_MAX || (byte != '.' && !ascii_is_digit(byte)) || (byte == '.' && has_point))
             return false;
         decimals += has_point;
         has_point |= byte == '.';
@@ -69,13 +60,13 @@ struct str number_group(struct str text, char out[NUMBER_BYTES_MAX])
     const char *point = memchr(text.data, '.', text.size);
     const size_t end = point ? (size_t)(point - text.data) : text.size;
     for (size_t at = 0; at < end; at++)
-        whole += is_digit(text.data[at]);
+        whole += ascii_is_digit(text.data[at]);
     for (size_t at = 0; at < text.size && size + 4 < NUMBER_BYTES_MAX; at++) {
         if (text.data[at] == ',' && at < end)
             continue;
-        if (at < end && seen > 0 && is_digit(text.data[at]) && (whole - seen) % 3 == 0)
+        if (at < end && seen > 0 && ascii_is_digit(text.data[at]) && (whole - seen) % 3 == 0)
             out[size++] = ',';
-        seen += at < end && is_digit(text.data[at]);
+        seen += at < end && ascii_is_digit(text.data[at]);
         out[size++] = text.data[at];
     }
     return (struct str){out, size};
@@ -131,7 +122,7 @@ bool render_number(struct call *call)
 static void show_numerator(struct call *call, const struct argument *argument)
 {
     const struct str value = call_value_of(call, argument);
-    const bool is_sum = memchr(value.data, ' ', value.size) || memchr(value.data, '+', value.size);
+    const bool is_sum = str_has(value, ' ') || str_has(value, '+');
     show_text(call, is_sum ? "(" : "");
     show_argument(call, argument);
     show_text(call, is_sum ? ")" : "");

@@ -33,11 +33,11 @@ static struct wanted pattern_argument(const struct call *call, struct str patter
         while (i < pattern.size && pattern.data[i] != '}')
             i++;
         if (from < i)
-            wanted.otherwise = str_range(pattern.data + from, pattern.data + i);
+            wanted.otherwise = str_part(pattern, from, i);
         i++;
     } else {
         unsigned number = 0;
-        while (i < pattern.size && pattern.data[i] >= '0' && pattern.data[i] <= '9' && number < 10)
+        while (i < pattern.size && ascii_is_digit(pattern.data[i]) && number < 10)
             number = number * 10 + (unsigned)(pattern.data[i++] - '0');
         wanted.argument = call_numbered(call, number);
     }
@@ -74,7 +74,7 @@ static struct str take_part(struct str *rest, char separator)
         at = rest->size;
     const struct str part = {rest->data, at};
     const size_t after = at < rest->size ? at + 1 : at;
-    *rest = (struct str){rest->data + after, rest->size - after};
+    *rest = str_from(*rest, after);
     return part;
 }
 
@@ -315,8 +315,7 @@ static void walk_function(struct call *call, struct str inner, struct sink *sink
 
 static bool is_break(struct str pattern, size_t at)
 {
-    return pattern.data[at] == PATTERN_BREAK.data[0] &&
-           str_starts((struct str){pattern.data + at, pattern.size - at}, PATTERN_BREAK);
+    return pattern.data[at] == PATTERN_BREAK.data[0] && str_starts(str_from(pattern, at), PATTERN_BREAK);
 }
 
 static void walk_pattern(struct call *call, struct str pattern, struct sink *sink, unsigned depth)
@@ -364,7 +363,7 @@ bool show_pattern(struct call *call, struct str pattern)
     struct sink sink = {0};
     call->is_block = str_starts(pattern, PATTERN_BREAK);
     const size_t from = call->is_block ? PATTERN_BREAK.size : 0;
-    walk_pattern(call, (struct str){pattern.data + from, pattern.size - from}, &sink, 0);
+    walk_pattern(call, str_from(pattern, from), &sink, 0);
     call->has_pattern &= !sink.failed;
     return pattern.size > 0 && (sink.found || !sink.asked) && !sink.failed;
 }

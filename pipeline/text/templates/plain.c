@@ -36,7 +36,7 @@ static void add_link(const struct template_page *page, uint32_t index, struct bu
     const struct span *span = &page->spans->items[index];
     if (span->next != index + 1)
         return;
-    struct str label = str_range(page->text.data + span->inner_start, page->text.data + span->inner_end);
+    struct str label = span_inner(page->text, span);
     const char *bar = memchr(label.data, '|', label.size);
     if (bar)
         label = str_range(bar + 1, label.data + label.size);
@@ -47,7 +47,7 @@ static void add_link(const struct template_page *page, uint32_t index, struct bu
 static bool add_default(const struct template_page *page, uint32_t index, struct buf *out)
 {
     const struct span *span = &page->spans->items[index];
-    const struct str inner = str_range(page->text.data + span->inner_start, page->text.data + span->inner_end);
+    const struct str inner = span_inner(page->text, span);
     const char *bar = memchr(inner.data, '|', inner.size);
     if (span->next != index + 1 || !bar)
         return false;
@@ -66,7 +66,7 @@ static bool add_variable(const struct template_page *page, uint32_t index, bool 
     } parts[] = {{"YEAR", 0, 4, false},   {"MONTH", 5, 2, false}, {"MONTH1", 5, 2, true},
                  {"MONTH2", 5, 2, false}, {"DAY", 8, 2, true},    {"DAY2", 8, 2, false}};
     const struct span *span = &page->spans->items[index];
-    struct str name = str_trim(str_range(page->text.data + span->inner_start, page->text.data + span->inner_end));
+    struct str name = str_trim(span_inner(page->text, span));
     const struct str own = magic_function(page->magic, name);
     name = own.size > 0 ? own : name;
     if (span->next != index + 1)
@@ -78,14 +78,14 @@ static bool add_variable(const struct template_page *page, uint32_t index, bool 
         if (is_namespace)
             title.size = size;
         else if (size > 0)
-            title = str_trim((struct str){title.data + size + 1, title.size - size - 1});
+            title = str_trim(str_from(title, size + 1));
         if (title.size > 0 && (!is_whole || title.size > VALUE_BYTES_MAX))
             return false;
         buf_add_str(out, title);
         return true;
     }
     const size_t prefix = str_starts(name, STR("CURRENT")) ? 7 : str_starts(name, STR("LOCAL")) ? 5 : 0;
-    name = (struct str){name.data + prefix, name.size - prefix};
+    name = str_from(name, prefix);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (prefix == 0 || !str_equal(name, str_of(parts[i].name)) || page->timestamp.size < 10)
             continue;
@@ -104,14 +104,13 @@ bool plain_add(const struct template_page *page, struct call *call, uint32_t fro
     const uint32_t first = from;
     const bool fits_title = !call || out->size + page->title.size <= out->capacity;
     bool readable = true;
-    while (child < spans->count && spans->items[child].start < from)
-        child++;
+    spans_at(spans, &child, from);
     while (from < to) {
         if (call && out->size + (to - from) > out->capacity) /* a value must not move those before it */
             return false;
         const bool inside = child < spans->count && spans->items[child].start < to;
         const uint32_t end = inside ? spans->items[child].start : to;
-        add_text(str_range(page->text.data + from, page->text.data + end), out);
+        add_text(str_part(page->text, from, end), out);
         if (!inside)
             break;
         if (spans->items[child].kind == SPAN_LINK)

@@ -11,11 +11,11 @@ static struct operands read_operands(struct str number)
 {
     struct operands o = {0};
     size_t at = str_starts(number, STR("-"));
-    for (; at < number.size && number.data[at] >= '0' && number.data[at] <= '9'; at++)
+    for (; at < number.size && ascii_is_digit(number.data[at]); at++)
         o.whole = o.whole > 100000000000L ? o.whole : o.whole * 10 + (number.data[at] - '0');
     while (number.size > at && memchr(number.data + at, '.', number.size - at) && str_ends(number, STR("0")))
         number.size--;
-    for (at++; at < number.size && number.data[at] >= '0' && number.data[at] <= '9' && o.decimals < 9; at++) {
+    for (at++; at < number.size && ascii_is_digit(number.data[at]) && o.decimals < 9; at++) {
         o.fraction = o.fraction * 10 + (number.data[at] - '0');
         o.decimals++;
     }
@@ -27,7 +27,7 @@ static long read_long(const char **at)
     long value = 0;
     while (**at == ' ')
         ++*at;
-    for (; **at >= '0' && **at <= '9'; ++*at)
+    for (; ascii_is_digit(**at); ++*at)
         value = value * 10 + (**at - '0');
     return value;
 }
@@ -92,13 +92,13 @@ static const char *rules_of(const struct template_page *page)
 static bool is_explicit(struct str page, struct argument *form, struct str *number)
 {
     uint32_t at = form->from;
-    while (at < form->to && page.data[at] >= '0' && page.data[at] <= '9')
+    while (at < form->to && ascii_is_digit(page.data[at]))
         at++;
-    const struct str rest = str_range(page.data + at, page.data + form->to);
+    const struct str rest = str_part(page, at, form->to);
     const bool is_template = str_starts(rest, STR("{{=}}"));
     if (at == form->from || (!str_starts(rest, STR("=")) && !is_template))
         return false;
-    *number = str_range(page.data + form->from, page.data + at);
+    *number = str_part(page, form->from, at);
     form->from = at + (is_template ? 5 : 1);
     return true;
 }

@@ -213,39 +213,24 @@ bool render_interlanguage(struct call *call)
     return label;
 }
 
-static bool ends_with_one(struct str text, const char *const signs[], size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (str_ends(text, str_of(signs[i])))
-            return true;
-    return false;
-}
-
-static bool starts_with_one(struct str text, const char *const signs[], size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (str_starts(text, str_of(signs[i])))
-            return true;
-    return false;
-}
-
 /* {{IPA|/eɪ/}}, {{IPA|fr|mɔ}}: shown where the sentence speaks of the sound; alone between brackets and semicolons it
  * tells how to say a word, and goes with them. The parameter is the sign to put around it. */
 bool render_ipa(struct call *call)
 {
-    static const char *const opens[] = {"(", ";", "（", "；"}, *const closes[] = {")", ";", "）", "；"};
-    static const char *const commas[] = {",", "、"};
+    LOCAL_WORDS(opens, "(", ";", "（", "；");
+    LOCAL_WORDS(closes, ")", ";", "）", "；");
+    LOCAL_WORDS(commas, ",", "、");
     const char *page = call->page->text.data;
     struct str before = str_range(page, page + call->span->start);
     struct str after = str_range(page + call->span->end, page + call->page->text.size);
     before.size -= str_ends(before, STR(" "));
     if (str_starts(after, STR(" ")))
-        after = (struct str){after.data + 1, after.size - 1};
+        after = str_from(after, 1);
     const struct argument *second = call_argument(call, "2");
     const bool has_language = second && language_is_code(call_value(call, "1"));
     const struct argument *sound = has_language ? second : call_argument(call, "1");
-    if (!sound || ends_with_one(before, opens, 4) ||
-        (ends_with_one(before, commas, 2) && starts_with_one(after, closes, 4)))
+    if (!sound || words_ending(opens, before) > 0 ||
+        (words_ending(commas, before) > 0 && words_starting(closes, after) > 0))
         return false;
     const struct str sign = has_language ? STR("[") : call->parameter;
     show(call, sign);
@@ -258,20 +243,17 @@ bool render_ipa(struct call *call)
  * dropped; shown where a word asks for them: "occasionally /ˈæʃfɔːlt/". */
 bool render_pronunciation(struct call *call)
 {
-    static const char *const kinds[] = {"UK", "US", "icon", "lang", "local", "pron", "uk", "us"};
+    LOCAL_WORDS(kinds, "UK", "US", "icon", "lang", "local", "pron", "uk", "us");
     const char *page = call->page->text.data;
     const char *end = page + call->span->start;
     const bool in_english = !str_starts(call->name, STR("IPA-")) && !str_starts(call->name, STR("Ipa-"));
-    if (end - page < 2 || end[-1] != ' ' || ((end[-2] | 0x20) < 'a' || (end[-2] | 0x20) > 'z'))
+    if (end - page < 2 || end[-1] != ' ' || !ascii_is_letter(end[-2]))
         return false;
     bool any = false;
     for (size_t i = 0; i < call->count && (in_english || !any); i++) {
         const struct argument *argument = &call->arguments[i];
         const struct str sound = call_value_of(call, argument);
-        bool is_kind = argument->number == 0 || sound.size == 0;
-        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-            is_kind |= str_equal(sound, str_of(kinds[k]));
-        if (is_kind)
+        if (argument->number == 0 || sound.size == 0 || words_have(kinds, sound))
             continue;
         show_text(call, any ? "" : in_english ? "/" : "[");
         show(call, sound);

@@ -83,7 +83,7 @@ static size_t check_argument(struct str pattern, size_t at)
         const char *close = memchr(pattern.data + end, '}', pattern.size - end);
         return close && close > pattern.data + end + 1 ? (size_t)(close - pattern.data) + 1 : 0;
     }
-    while (end < pattern.size && pattern.data[end] >= '0' && pattern.data[end] <= '9')
+    while (end < pattern.size && ascii_is_digit(pattern.data[end]))
         end++;
     return end == at + 1 || end > at + 3 || pattern.data[at + 1] == '0' ? 0 : end;
 }
@@ -178,7 +178,7 @@ static const char *read_rendering(struct templates *templates, struct str text, 
 {
     if (str_starts(text, STR(">"))) {
         char canonical[NAME_BYTES_MAX];
-        const struct str target = name_canonical(str_trim((struct str){text.data + 1, text.size - 1}), canonical);
+        const struct str target = name_canonical(str_trim(str_from(text, 1)), canonical);
         row->kind = RENDERING_ALIAS;
         row->pattern = arena_copy(&templates->arena, target);
         return target.size == 0 ? "=> must be followed by the name of another template" : NULL;
@@ -186,11 +186,11 @@ static const char *read_rendering(struct templates *templates, struct str text, 
     text = str_trim(text);
     if (str_starts(text, WIKITEXT) && (text.size == WIKITEXT.size || text.data[WIKITEXT.size] == ' ')) {
         row->kind = RENDERING_WIKITEXT;
-        row->pattern = read_body(templates, (struct str){text.data + WIKITEXT.size, text.size - WIKITEXT.size});
+        row->pattern = read_body(templates, str_from(text, WIKITEXT.size));
         return NULL;
     }
     if (str_starts(text, STR("@")))
-        return bind(row, (struct str){text.data + 1, text.size - 1});
+        return bind(row, str_from(text, 1));
     row->kind = RENDERING_PATTERN;
     row->pattern = arena_copy(&templates->arena, text);
     return pattern_mistake(text);
@@ -206,7 +206,7 @@ static int add_row(struct templates *templates, struct str line, size_t number, 
     if (name.size == 0)
         return fail(err, ERR_USAGE, "%s, line %zu: the template's name is empty or longer than %u bytes", path, number,
                     NAME_BYTES_MAX - 5);
-    if (memchr(name.data, '|', name.size) || memchr(name.data, '{', name.size) || memchr(name.data, '}', name.size))
+    if (str_has(name, '|') || str_has(name, '{') || str_has(name, '}'))
         return fail(err, ERR_USAGE, "%s, line %zu: no template's name holds a bar or a brace", path, number);
     struct rendering_row row = {.name = arena_copy(&templates->arena, name), .line = number};
     const char *mistake = read_rendering(templates, str_range(equals + 1, line.data + line.size), &row);
@@ -238,14 +238,14 @@ static int read_rows(struct templates *templates, struct str file, const char *p
 {
     size_t number = 0;
     if (str_starts(file, STR("\xEF\xBB\xBF")))
-        file = (struct str){file.data + 3, file.size - 3};
+        file = str_from(file, 3);
     while (file.size > 0) {
         const char *stop = memchr(file.data, '\n', file.size);
         const size_t size = stop ? (size_t)(stop - file.data) : file.size;
         const struct str line = str_trim((struct str){file.data, size});
-        file = (struct str){file.data + size, file.size - size};
+        file = str_from(file, size);
         if (stop)
-            file = (struct str){file.data + 1, file.size - 1};
+            file = str_from(file, 1);
         number++;
         if (line.size == 0 || line.data[0] == '#')
             continue;

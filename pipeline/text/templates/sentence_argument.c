@@ -10,18 +10,15 @@
  * without blanks, two ideographs or five letters of Thai, Lao, Burmese and Khmer are one. */
 static unsigned count_words(struct call *call, uint32_t from, uint32_t to, uint32_t child)
 {
-    const struct spans *spans = call->page->spans;
     const unsigned char *text = (const unsigned char *)call->page->text.data;
     unsigned tenths = 0;
     bool in_word = false;
-    while (child < spans->count && spans->items[child].start < from)
-        child++;
     for (uint32_t at = from; at < to && tenths < 10 * SENTENCE_WORDS_MIN; call->steps++) {
-        if (child < spans->count && spans->items[child].start == at) {
-            tenths += spans->items[child].kind == SPAN_LINK && !in_word ? 10 : 0;
-            in_word |= spans->items[child].kind == SPAN_LINK;
-            at = spans->items[child].end;
-            child = spans->items[child].next;
+        const struct span *span = spans_at(call->page->spans, &child, at);
+        if (span) {
+            tenths += span->kind == SPAN_LINK && !in_word ? 10 : 0;
+            in_word |= span->kind == SPAN_LINK;
+            at = span->end;
             continue;
         }
         const unsigned char byte = text[at++];
@@ -29,8 +26,7 @@ static unsigned count_words(struct call *call, uint32_t from, uint32_t to, uint3
         const bool is_wide = byte >= 0xE3 && byte <= 0xE9 && !(byte == 0xE3 && second == 0x80);
         const bool is_unspaced = (byte == 0xE0 && second >= 0xB8 && second <= 0xBB) ||
                                  (byte == 0xE1 && (second == 0x80 || second == 0x81 || second == 0x9E));
-        const bool is_letter =
-            byte >= 0x80 || (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z');
+        const bool is_letter = byte >= 0x80 || ascii_is_digit((char)byte) || ascii_is_letter((char)byte);
         tenths += is_wide ? 5 : is_unspaced ? 2 : is_letter && !in_word ? 10 : 0;
         in_word = !strchr(" \t\n", byte) && (in_word || is_letter);
     }
@@ -49,10 +45,9 @@ static bool is_running_text(struct call *call, const struct argument *argument, 
     const struct spans *spans = call->page->spans;
     const char *text = call->page->text.data;
     uint32_t child = argument->child, at = argument->from;
-    while (child < spans->count && spans->items[child].start < at)
-        child++;
     const char *const signs = is_list ? "|!{=\n" : "*#:;|!{=\n";
-    if (!is_list && strchr("*#:;|!{=<[&", text[at]) && !(child < spans->count && spans->items[child].start == at))
+    const bool begins_span = spans_at(spans, &child, at) != NULL;
+    if (!is_list && strchr("*#:;|!{=<[&", text[at]) && !begins_span)
         return false;
     while (at < argument->to) {
         const bool inside = child < spans->count && spans->items[child].start < argument->to;
@@ -63,13 +58,12 @@ static bool is_running_text(struct call *call, const struct argument *argument, 
         if (!inside)
             break;
         const struct span *span = &spans->items[child];
-        const uint32_t size = span->inner_end - span->inner_start;
-        const struct str inner = {text + span->inner_start, size};
+        const struct str inner = span_inner(call->page->text, span);
         if (span->kind == SPAN_TABLE)
             return false;
         if (span->kind == SPAN_LINK && link_kind_of(call->page->namespaces, inner) == LINK_FILE)
             return false;
-        call->steps += size < NAME_BYTES_MAX ? size : NAME_BYTES_MAX;
+        call->steps += inner.size < NAME_BYTES_MAX ? inner.size : NAME_BYTES_MAX;
         at = span->end;
         child = span->next;
     }

@@ -15,15 +15,12 @@ static bool is_wide(struct str before)
 
 static bool can_be_words(const struct call *call)
 {
-    static const char *const opens[] = {"\xC2\xA0", "（", "「", "„", "“", "«", "–"};
+    LOCAL_WORDS(opens, "\xC2\xA0", "（", "「", "„", "“", "«", "–");
     const char *page = call->page->text.data;
     const struct str before = str_range(page, page + call->span->start);
     if (before.size == 0 || (unsigned char)before.data[before.size - 1] < 0x80)
         return before.size > 0 && strchr(" (\"/", before.data[before.size - 1]);
-    for (size_t i = 0; i < sizeof opens / sizeof *opens; i++)
-        if (str_ends(before, str_of(opens[i])))
-            return true;
-    return is_wide(before);
+    return words_ending(opens, before) > 0 || is_wide(before);
 }
 
 /* A code in small letters, such as fr and grc. */
@@ -48,8 +45,8 @@ static bool is_number(struct call *call, struct str text)
 static bool is_word(struct call *call, const struct argument *argument)
 {
     const struct str text = call_value_of(call, argument);
-    return text.size > 0 && !call->is_opaque && str_find(text, STR("://")) == SIZE_MAX &&
-           !memchr(text.data, '=', text.size) && !is_number(call, text);
+    return text.size > 0 && !call->is_opaque && str_find(text, STR("://")) == SIZE_MAX && !str_has(text, '=') &&
+           !is_number(call, text);
 }
 
 bool render_shape(struct call *call, uint32_t index)

@@ -27,7 +27,7 @@ static size_t bytes_of(struct str text, long count)
 
 static struct str after(struct str text, size_t bytes)
 {
-    return (struct str){text.data + bytes, text.size - bytes};
+    return str_from(text, bytes);
 }
 
 /* A whole number as PHP reads one at the start of a text. */
@@ -144,7 +144,7 @@ static struct str typed(const struct call *call, struct str value)
         if (spans->items[i].kind != SPAN_LINK)
             return value;
     }
-    return argument ? str_range(call->page->text.data + argument->from, call->page->text.data + argument->to) : value;
+    return argument ? str_part(call->page->text, argument->from, argument->to) : value;
 }
 
 bool render_string(struct call *call)

@@ -56,10 +56,10 @@ struct str template_name(struct str page, const struct spans *spans, uint32_t in
         at++;
     if (at == limit && limit < end)
         return STR("");
-    struct str typed = str_trim(str_range(page.data + start, page.data + at));
+    struct str typed = str_trim(str_part(page, start, at));
     const size_t prefix = strlen("template:");
     if (typed.size > prefix && str_equal_ascii_nocase((struct str){typed.data, prefix}, STR("template:")))
-        typed = (struct str){typed.data + prefix, typed.size - prefix};
+        typed = str_from(typed, prefix);
     return name_canonical(typed, out);
 }
 
@@ -213,7 +213,7 @@ static bool template_resolve(struct call *call, uint32_t index)
     }
     if (str_starts(call->name, STR("Lang-"))) {
         call_read(call, index, 0);
-        return render_lang_of(call, (struct str){call->name.data + 5, call->name.size - 5});
+        return render_lang_of(call, str_from(call->name, 5));
     }
     return render_shape(call, index);
 }

@@ -68,17 +68,17 @@ static bool take_number(struct str *text, unsigned digits_max, int *number)
 {
     size_t at = 0;
     *number = 0;
-    while (at < text->size && at < digits_max && text->data[at] >= '0' && text->data[at] <= '9')
+    while (at < text->size && at < digits_max && ascii_is_digit(text->data[at]))
         *number = *number * 10 + (text->data[at++] - '0');
-    *text = (struct str){text->data + at, text->size - at};
-    return at > 0 && (text->size == 0 || text->data[0] < '0' || text->data[0] > '9');
+    *text = str_from(*text, at);
+    return at > 0 && (text->size == 0 || !ascii_is_digit(text->data[0]));
 }
 
 static bool take(struct str *text, const char *any)
 {
     if (text->size == 0 || !strchr(any, text->data[0]))
         return false;
-    *text = (struct str){text->data + 1, text->size - 1};
+    *text = str_from(*text, 1);
     return true;
 }
 
@@ -86,7 +86,7 @@ static bool take(struct str *text, const char *any)
 static bool take_month(struct str *text, int *month)
 {
     size_t size = 0;
-    while (size < text->size && (text->data[size] | 0x20) >= 'a' && (text->data[size] | 0x20) <= 'z')
+    while (size < text->size && ascii_is_letter(text->data[size]))
         size++;
     const struct str word = {text->data, size};
     for (int i = 0; i < 12; i++) {
@@ -95,7 +95,7 @@ static bool take_month(struct str *text, int *month)
             !(size == 3 && str_equal_ascii_nocase(word, (struct str){name.data, 3})))
             continue;
         *month = i + 1;
-        *text = (struct str){text->data + size, text->size - size};
+        *text = str_from(*text, size);
         return true;
     }
     return false;
@@ -125,7 +125,7 @@ static bool take_stamp(struct str *text, struct moment *m)
 {
     int parts[6] = {0};
     size_t size = 0;
-    while (size < text->size && text->data[size] >= '0' && text->data[size] <= '9')
+    while (size < text->size && ascii_is_digit(text->data[size]))
         size++;
     if (size != 8 && size != 14)
         return false;
@@ -134,7 +134,7 @@ static bool take_stamp(struct str *text, struct moment *m)
         parts[part] = parts[part] * 10 + (text->data[i] - '0');
     }
     *m = (struct moment){parts[0], parts[1], parts[2], parts[3], parts[4], parts[5]};
-    *text = (struct str){text->data + size, text->size - size};
+    *text = str_from(*text, size);
     return true;
 }
 
@@ -188,7 +188,7 @@ static bool takes_word(struct str *text, const char *word)
     const size_t size = strlen(word);
     if (text->size < size || !str_equal_ascii_nocase((struct str){text->data, size}, str_of(word)))
         return false;
-    *text = (struct str){text->data + size, text->size - size};
+    *text = str_from(*text, size);
     return true;
 }
 
@@ -206,14 +206,14 @@ static bool take_step(struct str *text, struct moment *m)
     if (!is_minus && !is_next && !take(text, "+"))
         return false;
     take_blanks(text);
-    if (text->size > 0 && text->data[0] >= '0' && text->data[0] <= '9' && !take_number(text, 5, &number))
+    if (text->size > 0 && ascii_is_digit(text->data[0]) && !take_number(text, 5, &number))
         return false;
     take_blanks(text);
     number = is_minus ? -number : number;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         if (!takes_word(text, units[i].unit))
             continue;
-        while (text->size > 0 && (text->data[0] | 0x20) >= 'a' && (text->data[0] | 0x20) <= 'z')
+        while (text->size > 0 && ascii_is_letter(text->data[0]))
             take(text, (char[]){text->data[0], 0});
         take_blanks(text);
         m->month += number * units[i].months;
@@ -230,14 +230,14 @@ static size_t find_step(struct str text)
 {
     for (size_t at = 0; at < text.size; at++) {
         size_t end = at + 1;
-        struct str rest = {text.data + at, text.size - at};
+        struct str rest = str_from(text, at);
         if ((at == 0 || text.data[at - 1] == ' ') && (takes_word(&rest, "next ") || takes_word(&rest, "last ")))
             return at;
         if ((text.data[at] != '+' && text.data[at] != '-') || (at > 0 && text.data[at - 1] != ' '))
             continue;
-        while (end < text.size && (text.data[end] == ' ' || (text.data[end] >= '0' && text.data[end] <= '9')))
+        while (end < text.size && (text.data[end] == ' ' || ascii_is_digit(text.data[end])))
             end++;
-        if (end < text.size && (text.data[end] | 0x20) >= 'a' && (text.data[end] | 0x20) <= 'z')
+        if (end < text.size && ascii_is_letter(text.data[end]))
             return at;
     }
     return text.size;
@@ -248,7 +248,7 @@ bool moment_read(struct str text, const struct moment *now, struct moment *momen
     text = str_trim(text);
     const size_t step = find_step(text);
     if (step < text.size) {
-        struct str rest = {text.data + step, text.size - step};
+        struct str rest = str_from(text, step);
         bool known = moment_read((struct str){text.data, step}, now, moment);
         while (known && rest.size > 0)
             known = take_step(&rest, moment);
@@ -310,7 +310,7 @@ bool moment_read(struct str text, const struct moment *now, struct moment *momen
         return take_number(&text, 2, parts[0]) && take(&text, "/") && take_number(&text, 4, parts[1]) &&
                read_clock(text, moment) && is_moment(moment);
     }
-    if (text.size > 2 && text.data[0] == '.' && text.data[1] >= '0' && text.data[1] <= '9') { /* 3.2.2026 */
+    if (text.size > 2 && text.data[0] == '.' && ascii_is_digit(text.data[1])) { /* 3.2.2026 */
         moment->day = moment->year;
         return take(&text, ".") && take_number(&text, 2, &moment->month) && take(&text, ".") &&
                take_number(&text, 4, &moment->year) && read_clock(text, moment) && is_moment(moment);
@@ -445,7 +445,7 @@ static void localise_digits(struct buf *out, size_t from, uint32_t zero)
     memcpy(plain, out->data + from, size);
     out->size = from;
     for (size_t i = 0; i < size; i++)
-        if (plain[i] >= '0' && plain[i] <= '9')
+        if (ascii_is_digit(plain[i]))
             buf_add(out, digit, utf8_write(zero + (uint32_t)(plain[i] - '0'), digit));
         else
             buf_add_byte(out, plain[i]);
@@ -457,7 +457,7 @@ bool moment_format(const struct moment *moment, struct str format, const struct 
     bool is_raw = false, is_roman = false; /* the next number has European digits, or is Roman */
     for (size_t at = 0; at < format.size; at++) {
         const char letter = format.data[at];
-        const struct str rest = str_range(format.data + at, format.data + format.size);
+        const struct str rest = str_from(format, at);
         const char *quote = letter == '"' ? memchr(format.data + at + 1, '"', format.size - at - 1) : NULL;
         const size_t from = out->size;
         if (quote) {

@@ -29,8 +29,7 @@ static size_t tag_named(struct str text, const char *name)
     if (text.size <= size || !str_equal_ascii_nocase((struct str){text.data, size}, str_of(name)))
         return 0;
     const char after = text.data[size];
-    if (after != '>' && after != '\n' && !is_blank(after) &&
-        !str_starts((struct str){text.data + size, text.size - size}, STR("/>")))
+    if (after != '>' && after != '\n' && !is_blank(after) && !str_starts(str_from(text, size), STR("/>")))
         return 0;
     const char *end = memchr(text.data + size, '>', text.size - size);
     return end ? (size_t)(end - text.data) + 1 : 0;
@@ -38,7 +37,7 @@ static size_t tag_named(struct str text, const char *name)
 
 static struct str rest_of(const struct taker *t)
 {
-    return (struct str){t->page.data + t->at, t->page.size - t->at};
+    return str_from(t->page, t->at);
 }
 
 /* The tag <name …> at t->at. */

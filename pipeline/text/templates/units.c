@@ -18,12 +18,8 @@ static const char *const cyrillic_units[][2] = {
 
 static bool is_cyrillic(struct str language)
 {
-    static const char *const codes[] = {"ba", "be", "bg", "ce", "cv", "kk", "ky",
-                                        "mk", "mn", "ru", "sr", "tg", "tt", "uk"};
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-        if (str_equal(language, str_of(codes[i])))
-            return true;
-    return false;
+    LOCAL_WORDS(codes, "ba", "be", "bg", "ce", "cv", "kk", "ky", "mk", "mn", "ru", "sr", "tg", "tt", "uk");
+    return words_have(codes, language);
 }
 
 /* The rows of a wiki's language. */
@@ -72,8 +68,8 @@ static bool is_shown(const char *shown, struct str text)
                 size = strlen(marks[i][0]);
         if (size == 1 && rest.data[0] != text.data[0])
             return false;
-        rest = (struct str){rest.data + size, rest.size - size};
-        text = (struct str){text.data + 1, text.size - 1};
+        rest = str_from(rest, size);
+        text = str_from(text, 1);
     }
     return rest.size == 0 && text.size == 0;
 }
