@@ -22,23 +22,31 @@ function(table_write name code)
     target_sources(pipeline PRIVATE ${CMAKE_BINARY_DIR}/tables/${name})
 endfunction()
 
-# data/templates/CODE.txt: a list of rows for each wiki.
+# "name = pattern", "name = @renderer", "name = @renderer "parameter"", "name = @text "text"" → rows of call.h.
+function(rows_of file comment table out)
+    table_text(${file} "${comment}" rows)
+    string(REGEX REPLACE "\n([^\n=]+) = @text \\\\\"([^\n]*)\\\\\"" "\n{\"\\1\", \"\\2\", NULL}," rows "${rows}")
+    string(REGEX REPLACE "\n([^\n{=][^\n=]*) = @([a-z_]+) \\\\\"([^\n]*)\\\\\""
+        "\n{\"\\1\", \"\\3\", render_\\2}," rows "${rows}")
+    string(REGEX REPLACE "\n([^\n{=][^\n=]*) = @([^\n]*)" "\n{\"\\1\", \"\", render_\\2}," rows "${rows}")
+    string(REGEX REPLACE "\n(=|[^\n{=][^\n=]*) = ([^\n]+)" "\n{\"\\1\", \"\\2\", NULL}," rows "${rows}")
+    set(${out} "static const struct row ${table}[] = {\n${line}${rows}\n};\n" PARENT_SCOPE)
+endfunction()
+
+# data/functions.txt, and data/templates/CODE.txt: a list of rows for each wiki.
 file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/data/templates/*.txt)
 set(tables "")
 set(lists "")
 foreach(file ${files})
     get_filename_component(code ${file} NAME_WE)
-    table_text(${file} "#" rows)
-    string(REGEX REPLACE "\n([^\n=]+) = @text \\\\\"([^\n]*)\\\\\"" "\n{\"\\1\", \"\\2\", NULL}," rows "${rows}")
-    string(REGEX REPLACE "\n([^\n{=][^\n=]*) = @([a-z_]+) \\\\\"([^\n]*)\\\\\""
-        "\n{\"\\1\", \"\\3\", render_\\2}," rows "${rows}")
-    string(REGEX REPLACE "\n([^\n{=][^\n=]*) = @([^\n]*)" "\n{\"\\1\", \"\", render_\\2}," rows "${rows}")
-    string(REGEX REPLACE "\n([^\n{=][^\n=]*) = ([^\n]+)" "\n{\"\\1\", \"\\2\", NULL}," rows "${rows}")
     string(MAKE_C_IDENTIFIER rows_${code} table)
-    string(APPEND tables "static const struct row ${table}[] = {\n${line}${rows}\n};\n")
+    rows_of(${file} "#" ${table} rows)
+    string(APPEND tables "${rows}")
     string(APPEND lists "{\"${code}\", ${table}, sizeof ${table} / sizeof *${table}},\n")
 endforeach()
+rows_of(${CMAKE_SOURCE_DIR}/data/functions.txt "# " functions rows)
 table_write(template_rows.c "#include \"pipeline/text/templates/call.h\"
+${rows}const struct row_list parser_functions = {\"\", functions, sizeof functions / sizeof *functions};
 ${tables}const struct row_list row_lists[] = {\n${lists}};
 const size_t row_list_count = sizeof row_lists / sizeof *row_lists;\n")
 
@@ -121,6 +129,15 @@ string(REGEX REPLACE "\n([^\n{=]+) = ([0-9A-F]+)" "\n{\"\\1\", {0x\\2}}," rows "
 table_write(entity_table.c "#include \"pipeline/text/markup/entities.h\"
 const struct entity entities[] = {\n${line}${rows}\n};
 const size_t entity_count = sizeof entities / sizeof *entities;\n")
+
+# data/formulas.txt: "\command KIND" or "\command KIND text".
+table_text(${CMAKE_SOURCE_DIR}/data/formulas.txt "#" rows)
+set(command "\n\\\\\\\\([A-Za-z]+|[^\n]) ([A-Z]+)")
+string(REGEX REPLACE "${command} ([^\n]+)" "\n{\"\\1\", SHOWS_\\2, \"\\3\"}," rows "${rows}")
+string(REGEX REPLACE "${command}" "\n{\"\\1\", SHOWS_\\2, \"\"}," rows "${rows}")
+table_write(formula_table.c "#include \"pipeline/text/markup/formula.h\"
+const struct formula_command formula_commands[] = {\n${line}${rows}\n};
+const size_t formula_command_count = sizeof formula_commands / sizeof *formula_commands;\n")
 
 # data/units.txt: eight columns.
 table_text(${CMAKE_SOURCE_DIR}/data/units.txt "#" rows)

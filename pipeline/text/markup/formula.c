@@ -6,214 +6,6 @@
 
 #define DEPTH_MAX 8u
 
-/* What a command shows. */
-enum command_kind {
-    SHOWS_SIGN,   /* its text */
-    SHOWS_NAME,   /* its text, a word: sin x */
-    SHOWS_BLANK,  /* a blank */
-    SHOWS_STYLE,  /* nothing: it changes the type of what follows */
-    SHOWS_SIDE,   /* nothing; a full stop after it means no bracket */
-    SHOWS_ACCENT, /* its text, a combining character, after the letter that follows */
-    SHOWS_ROOT,
-    SHOWS_FRACTION
-};
-
-/* Sorted bytewise. A command that is missing is not part of a simple formula: \sum, \begin, \over … */
-// clang-format off
-static const struct command {
-    const char *name;
-    enum command_kind kind;
-    const char *text;
-} commands[] = {
-    {" ", SHOWS_BLANK, ""},
-    {"!", SHOWS_STYLE, ""},
-    {"#", SHOWS_SIGN, "#"},
-    {"$", SHOWS_SIGN, "$"},
-    {"%", SHOWS_SIGN, "%"},
-    {"&", SHOWS_SIGN, "&"},
-    {",", SHOWS_BLANK, ""},
-    {":", SHOWS_BLANK, ""},
-    {";", SHOWS_BLANK, ""},
-    {"Alpha", SHOWS_SIGN, "Α"},
-    {"Beta", SHOWS_SIGN, "Β"},
-    {"Delta", SHOWS_SIGN, "Δ"},
-    {"Gamma", SHOWS_SIGN, "Γ"},
-    {"Lambda", SHOWS_SIGN, "Λ"},
-    {"Leftarrow", SHOWS_SIGN, "⇐"},
-    {"Leftrightarrow", SHOWS_SIGN, "⇔"},
-    {"N", SHOWS_SIGN, "ℕ"},
-    {"Omega", SHOWS_SIGN, "Ω"},
-    {"Phi", SHOWS_SIGN, "Φ"},
-    {"Pi", SHOWS_SIGN, "Π"},
-    {"Psi", SHOWS_SIGN, "Ψ"},
-    {"R", SHOWS_SIGN, "ℝ"},
-    {"Rightarrow", SHOWS_SIGN, "⇒"},
-    {"Sigma", SHOWS_SIGN, "Σ"},
-    {"Theta", SHOWS_SIGN, "Θ"},
-    {"Upsilon", SHOWS_SIGN, "Υ"},
-    {"Xi", SHOWS_SIGN, "Ξ"},
-    {"Z", SHOWS_SIGN, "ℤ"},
-    {"_", SHOWS_SIGN, "_"},
-    {"aleph", SHOWS_SIGN, "ℵ"},
-    {"alpha", SHOWS_SIGN, "α"},
-    {"angle", SHOWS_SIGN, "∠"},
-    {"approx", SHOWS_SIGN, "≈"},
-    {"arccos", SHOWS_NAME, "arccos"},
-    {"arcsin", SHOWS_NAME, "arcsin"},
-    {"arctan", SHOWS_NAME, "arctan"},
-    {"ast", SHOWS_SIGN, "∗"},
-    {"bar", SHOWS_ACCENT, "\xCC\x84"},
-    {"beta", SHOWS_SIGN, "β"},
-    {"bmod", SHOWS_NAME, "mod"},
-    {"bold", SHOWS_STYLE, ""},
-    {"boldsymbol", SHOWS_STYLE, ""},
-    {"bullet", SHOWS_SIGN, "∙"},
-    {"cap", SHOWS_SIGN, "∩"},
-    {"cdot", SHOWS_SIGN, "⋅"},
-    {"cdots", SHOWS_SIGN, "⋯"},
-    {"chi", SHOWS_SIGN, "χ"},
-    {"circ", SHOWS_SIGN, "°"},
-    {"colon", SHOWS_SIGN, ":"},
-    {"cong", SHOWS_SIGN, "≅"},
-    {"cos", SHOWS_NAME, "cos"},
-    {"cot", SHOWS_NAME, "cot"},
-    {"cup", SHOWS_SIGN, "∪"},
-    {"deg", SHOWS_NAME, "deg"},
-    {"delta", SHOWS_SIGN, "δ"},
-    {"det", SHOWS_NAME, "det"},
-    {"dfrac", SHOWS_FRACTION, ""},
-    {"dim", SHOWS_NAME, "dim"},
-    {"displaystyle", SHOWS_STYLE, ""},
-    {"div", SHOWS_SIGN, "÷"},
-    {"dot", SHOWS_ACCENT, "\xCC\x87"},
-    {"dots", SHOWS_SIGN, "…"},
-    {"dotsb", SHOWS_SIGN, "⋯"},
-    {"dotsc", SHOWS_SIGN, "…"},
-    {"ell", SHOWS_SIGN, "ℓ"},
-    {"emptyset", SHOWS_SIGN, "∅"},
-    {"epsilon", SHOWS_SIGN, "ϵ"},
-    {"equiv", SHOWS_SIGN, "≡"},
-    {"eta", SHOWS_SIGN, "η"},
-    {"exists", SHOWS_SIGN, "∃"},
-    {"exp", SHOWS_NAME, "exp"},
-    {"forall", SHOWS_SIGN, "∀"},
-    {"frac", SHOWS_FRACTION, ""},
-    {"gamma", SHOWS_SIGN, "γ"},
-    {"gcd", SHOWS_NAME, "gcd"},
-    {"ge", SHOWS_SIGN, "≥"},
-    {"geq", SHOWS_SIGN, "≥"},
-    {"gg", SHOWS_SIGN, "≫"},
-    {"hat", SHOWS_ACCENT, "\xCC\x82"},
-    {"hbar", SHOWS_SIGN, "ℏ"},
-    {"iff", SHOWS_SIGN, "⟺"},
-    {"implies", SHOWS_SIGN, "⟹"},
-    {"in", SHOWS_SIGN, "∈"},
-    {"infty", SHOWS_SIGN, "∞"},
-    {"iota", SHOWS_SIGN, "ι"},
-    {"kappa", SHOWS_SIGN, "κ"},
-    {"ker", SHOWS_NAME, "ker"},
-    {"lVert", SHOWS_SIGN, "‖"},
-    {"lambda", SHOWS_SIGN, "λ"},
-    {"land", SHOWS_SIGN, "∧"},
-    {"langle", SHOWS_SIGN, "⟨"},
-    {"lbrace", SHOWS_SIGN, "{"},
-    {"lceil", SHOWS_SIGN, "⌈"},
-    {"ldots", SHOWS_SIGN, "…"},
-    {"le", SHOWS_SIGN, "≤"},
-    {"left", SHOWS_SIDE, ""},
-    {"leftarrow", SHOWS_SIGN, "←"},
-    {"leftrightarrow", SHOWS_SIGN, "↔"},
-    {"leq", SHOWS_SIGN, "≤"},
-    {"lfloor", SHOWS_SIGN, "⌊"},
-    {"ll", SHOWS_SIGN, "≪"},
-    {"ln", SHOWS_NAME, "ln"},
-    {"lnot", SHOWS_SIGN, "¬"},
-    {"log", SHOWS_NAME, "log"},
-    {"lor", SHOWS_SIGN, "∨"},
-    {"mapsto", SHOWS_SIGN, "↦"},
-    {"mathbb", SHOWS_STYLE, ""},
-    {"mathbf", SHOWS_STYLE, ""},
-    {"mathcal", SHOWS_STYLE, ""},
-    {"mathfrak", SHOWS_STYLE, ""},
-    {"mathit", SHOWS_STYLE, ""},
-    {"mathrm", SHOWS_STYLE, ""},
-    {"mathsf", SHOWS_STYLE, ""},
-    {"max", SHOWS_NAME, "max"},
-    {"mbox", SHOWS_STYLE, ""},
-    {"mid", SHOWS_SIGN, "∣"},
-    {"min", SHOWS_NAME, "min"},
-    {"mod", SHOWS_NAME, "mod"},
-    {"mp", SHOWS_SIGN, "∓"},
-    {"mu", SHOWS_SIGN, "μ"},
-    {"nabla", SHOWS_SIGN, "∇"},
-    {"ne", SHOWS_SIGN, "≠"},
-    {"neg", SHOWS_SIGN, "¬"},
-    {"neq", SHOWS_SIGN, "≠"},
-    {"notin", SHOWS_SIGN, "∉"},
-    {"nu", SHOWS_SIGN, "ν"},
-    {"omega", SHOWS_SIGN, "ω"},
-    {"operatorname", SHOWS_STYLE, ""},
-    {"oplus", SHOWS_SIGN, "⊕"},
-    {"otimes", SHOWS_SIGN, "⊗"},
-    {"parallel", SHOWS_SIGN, "∥"},
-    {"partial", SHOWS_SIGN, "∂"},
-    {"perp", SHOWS_SIGN, "⊥"},
-    {"phi", SHOWS_SIGN, "ϕ"},
-    {"pi", SHOWS_SIGN, "π"},
-    {"pm", SHOWS_SIGN, "±"},
-    {"prime", SHOWS_SIGN, "′"},
-    {"propto", SHOWS_SIGN, "∝"},
-    {"psi", SHOWS_SIGN, "ψ"},
-    {"qquad", SHOWS_BLANK, ""},
-    {"quad", SHOWS_BLANK, ""},
-    {"rVert", SHOWS_SIGN, "‖"},
-    {"rangle", SHOWS_SIGN, "⟩"},
-    {"rbrace", SHOWS_SIGN, "}"},
-    {"rceil", SHOWS_SIGN, "⌉"},
-    {"rfloor", SHOWS_SIGN, "⌋"},
-    {"rho", SHOWS_SIGN, "ρ"},
-    {"right", SHOWS_SIDE, ""},
-    {"rightarrow", SHOWS_SIGN, "→"},
-    {"rm", SHOWS_STYLE, ""},
-    {"setminus", SHOWS_SIGN, "∖"},
-    {"sigma", SHOWS_SIGN, "σ"},
-    {"sim", SHOWS_SIGN, "∼"},
-    {"simeq", SHOWS_SIGN, "≃"},
-    {"sin", SHOWS_NAME, "sin"},
-    {"sinh", SHOWS_NAME, "sinh"},
-    {"sqrt", SHOWS_ROOT, "√"},
-    {"star", SHOWS_SIGN, "⋆"},
-    {"subset", SHOWS_SIGN, "⊂"},
-    {"subseteq", SHOWS_SIGN, "⊆"},
-    {"sup", SHOWS_NAME, "sup"},
-    {"supset", SHOWS_SIGN, "⊃"},
-    {"tan", SHOWS_NAME, "tan"},
-    {"tanh", SHOWS_NAME, "tanh"},
-    {"tau", SHOWS_SIGN, "τ"},
-    {"text", SHOWS_STYLE, ""},
-    {"textbf", SHOWS_STYLE, ""},
-    {"textit", SHOWS_STYLE, ""},
-    {"textrm", SHOWS_STYLE, ""},
-    {"textstyle", SHOWS_STYLE, ""},
-    {"tfrac", SHOWS_FRACTION, ""},
-    {"theta", SHOWS_SIGN, "θ"},
-    {"tilde", SHOWS_ACCENT, "\xCC\x83"},
-    {"times", SHOWS_SIGN, "×"},
-    {"to", SHOWS_SIGN, "→"},
-    {"upsilon", SHOWS_SIGN, "υ"},
-    {"varepsilon", SHOWS_SIGN, "ε"},
-    {"varphi", SHOWS_SIGN, "φ"},
-    {"vec", SHOWS_ACCENT, "\xE2\x83\x97"},
-    {"vee", SHOWS_SIGN, "∨"},
-    {"wedge", SHOWS_SIGN, "∧"},
-    {"xi", SHOWS_SIGN, "ξ"},
-    {"zeta", SHOWS_SIGN, "ζ"},
-    {"{", SHOWS_SIGN, "{"},
-    {"|", SHOWS_SIGN, "‖"},
-    {"}", SHOWS_SIGN, "}"},
-};
-// clang-format on
-
 /* An open brace, and its effect when it closes. */
 enum group_kind { GROUP_PLAIN, GROUP_ABOVE, GROUP_BELOW, GROUP_ROOT, GROUP_ACCENT };
 
@@ -234,16 +26,10 @@ struct reader {
     bool name_before;  /* a word like "sin" was shown last */
 };
 
-static bool is_letter(char byte)
+static const struct formula_command *find_command(struct str name)
 {
-    return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z';
-}
-
-static const struct command *find_command(struct str name)
-{
-    const size_t count = sizeof commands / sizeof *commands;
-    const size_t row = row_find(&commands->name, count, sizeof *commands, name);
-    return row < count ? &commands[row] : NULL;
+    const size_t row = row_find(&formula_commands->name, formula_command_count, sizeof *formula_commands, name);
+    return row < formula_command_count ? &formula_commands[row] : NULL;
 }
 
 static void add_blank(struct reader *r)
@@ -254,7 +40,7 @@ static void add_blank(struct reader *r)
 
 static void add(struct reader *r, struct str shown)
 {
-    if (r->name_before && is_letter(shown.data[0]))
+    if (r->name_before && ascii_is_letter(shown.data[0]))
         add_blank(r);
     if (shown.data[0] == ')' && r->out->size > r->start && r->out->data[r->out->size - 1] == ' ')
         r->out->size--;
@@ -266,8 +52,8 @@ static void add(struct reader *r, struct str shown)
 static bool is_single(struct str shown)
 {
     for (size_t i = 0; i < shown.size; i++)
-        if ((unsigned char)shown.data[i] < 0x80 && !is_letter(shown.data[i]) &&
-            (shown.data[i] < '0' || shown.data[i] > '9') && shown.data[i] != '.')
+        if ((unsigned char)shown.data[i] < 0x80 && !ascii_is_letter(shown.data[i]) && !ascii_is_digit(shown.data[i]) &&
+            shown.data[i] != '.')
             return false;
     return true;
 }
@@ -323,15 +109,15 @@ static bool close_group(struct reader *r)
 static bool read_command(struct reader *r)
 {
     const size_t from = r->at;
-    while (r->at < r->tex.size && is_letter(r->tex.data[r->at]))
+    while (r->at < r->tex.size && ascii_is_letter(r->tex.data[r->at]))
         r->at++;
     r->at += r->at == from && r->at < r->tex.size; /* a command is letters, or one other byte */
-    const struct command *command = find_command((struct str){r->tex.data + from, r->at - from});
+    const struct formula_command *command = find_command((struct str){r->tex.data + from, r->at - from});
     if (!command)
         return false;
     switch (command->kind) {
     case SHOWS_NAME: /* a blank keeps the name apart from a letter before it: "a sin b" */
-        if (r->out->size > r->start && is_letter(r->out->data[r->out->size - 1]))
+        if (r->out->size > r->start && ascii_is_letter(r->out->data[r->out->size - 1]))
             add_blank(r);
         add(r, str_of(command->text));
         r->name_before = true;

@@ -99,7 +99,7 @@ extern const struct row_list row_lists[]; /* data/templates, made by cmake/table
 extern const size_t row_list_count;
 /* The row of a template that applies on the page's wiki, or NULL. */
 const struct row *call_row(const struct call *call, struct str name);
-extern const struct row_list parser_functions; /* MediaWiki's functions and variables */
+extern const struct row_list parser_functions; /* data/functions.txt: MediaWiki's functions and variables */
 
 /* The renderers that data/templates may name, as "@name". Those given may also stand in the files of users. */
 // clang-format off
@@ -109,12 +109,15 @@ extern const struct row_list parser_functions; /* MediaWiki's functions and vari
     X(age) X(as_of) X(chinese) X(cited) X(currency) X(day) X(death) X(density) X(flag) X(gauge) X(gone) X(height)      \
     X(interlanguage) X(ipa) X(junction) X(life) X(money) X(music) X(nothing) X(ordinal) X(plural) X(power)             \
     X(pronunciation) X(quoted) X(ship) X(title) X(words) X(year)
+#define RENDERERS_FUNCTIONS(X) /* data/functions.txt may name these too */                                             \
+    X(absolute) X(anchor) X(case) X(content_language) X(encoded_title) X(expr) X(format_date) X(if) X(if_exists)       \
+    X(ifeq) X(iferror) X(ifexpr) X(language) X(namespace) X(now) X(pad) X(site) X(string) X(switch) X(tag) X(time)     \
+    X(title_part) X(title_parts) X(url)
 // clang-format on
 #define DECLARE_RENDERER(name) render render_##name;
 RENDERERS_GIVEN(DECLARE_RENDERER)
 RENDERERS_OURS(DECLARE_RENDERER)
-render render_now, render_time, render_format_date; /* dates.c, for parser functions */
-render render_string;                               /* strings.c, for them too */
+RENDERERS_FUNCTIONS(DECLARE_RENDERER)
 /* For a name that nothing knows: what the form of its arguments tells (shapes.c). */
 bool render_shape(struct call *call, uint32_t index);
 bool call_is_measure(struct call *call); /* numbers, and a unit that {{convert}} knows */

@@ -27,7 +27,7 @@ static bool show_choice(struct call *call, const struct argument *argument)
 }
 
 /* {{#if: text | then | else }} */
-static bool render_if(struct call *call)
+bool render_if(struct call *call)
 {
     const struct str condition = call_value(call, "0");
     if (call->is_opaque)
@@ -63,13 +63,13 @@ bool values_equal(struct str left, struct str right)
 }
 
 /* {{#iferror: text | error | text otherwise }}: what we can show is never an error. */
-static bool render_iferror(struct call *call)
+bool render_iferror(struct call *call)
 {
     return show_choice(call, call->count > 2 ? call_argument(call, "2") : call_argument(call, "0"));
 }
 
 /* {{#ifeq: a | b | then | else }} */
-static bool render_ifeq(struct call *call)
+bool render_ifeq(struct call *call)
 {
     const struct str left = call_value(call, "0"), right = call_value(call, "1");
     if (call->is_opaque)
@@ -78,7 +78,7 @@ static bool render_ifeq(struct call *call)
 }
 
 /* {{#expr: 2 * 3 round 1 }} */
-static bool render_expr(struct call *call)
+bool render_expr(struct call *call)
 {
     const struct str text = call_value(call, "0");
     const struct expr expr = expr_read(text);
@@ -90,7 +90,7 @@ static bool render_expr(struct call *call)
 }
 
 /* {{#ifexpr: 2 > 1 | then | else }} */
-static bool render_ifexpr(struct call *call)
+bool render_ifexpr(struct call *call)
 {
     const struct str text = call_value(call, "0");
     const struct expr expr = expr_read(text);
@@ -101,7 +101,7 @@ static bool render_ifexpr(struct call *call)
 }
 
 /* {{#switch: value | a | b = shown | #default = shown }}: cases without '=' fall through; a last one is the default. */
-static bool render_switch(struct call *call)
+bool render_switch(struct call *call)
 {
     const struct str wanted = call_value(call, "0");
     if (call->is_opaque)
@@ -111,7 +111,7 @@ static bool render_switch(struct call *call)
     bool found = false, falls = false, has_fallback = false;
     for (size_t i = 1; i < call->count && !found; i++) {
         const struct argument *argument = &call->arguments[i];
-        const struct str text = str_range(page.data + argument->from, page.data + argument->to);
+        const struct str text = str_part(page, argument->from, argument->to);
         const char *equals = memchr(text.data, '=', text.size);
         if (equals && argument->child < call->page->spans->count &&
             call->page->spans->items[argument->child].start < (uint32_t)(equals - page.data))
@@ -159,7 +159,7 @@ void case_add(struct str name, struct str text, struct buf *out)
 }
 
 /* What cannot be read is shown as it is: its words are what matters. */
-static bool render_case(struct call *call)
+bool render_case(struct call *call)
 {
     const struct str text = call_value(call, "0");
     SCOPED(buf_release) struct buf shown = {0};
@@ -181,7 +181,7 @@ static size_t characters(struct str text)
 }
 
 /* {{padleft:7|3|0}} → 007; the parameter names the side. */
-static bool render_pad(struct call *call)
+bool render_pad(struct call *call)
 {
     const struct str text = call_value(call, "0");
     struct str with = call_value(call, "2");
@@ -212,8 +212,7 @@ static bool render_pad(struct call *call)
 
 static bool is_unreserved(char byte)
 {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
-           (byte != 0 && strchr("-_.", byte));
+    return ascii_is_letter(byte) || ascii_is_digit(byte) || (byte != 0 && strchr("-_.", byte));
 }
 
 static void add_encoded(struct str text, bool is_path, bool is_wiki, struct buf *shown)
@@ -230,7 +229,7 @@ static void add_encoded(struct str text, bool is_path, bool is_wiki, struct buf 
 }
 
 /* {{PAGENAMEE}}: as it stands in an address. */
-static bool render_encoded_title(struct call *call)
+bool render_encoded_title(struct call *call)
 {
     SCOPED(buf_release) struct buf shown = {0};
     add_encoded(call->page->title, false, true, &shown);
@@ -246,12 +245,12 @@ bool render_title(struct call *call)
     if (str_equal(call->parameter, STR("namespace")))
         title.size = size;
     else if (size > 0)
-        title = str_trim((struct str){title.data + size + 1, title.size - size - 1});
+        title = str_trim(str_from(title, size + 1));
     show(call, title);
     return true;
 }
 
-static bool render_site(struct call *call)
+bool render_site(struct call *call)
 {
     const struct siteinfo *siteinfo = call->page->siteinfo;
     if (siteinfo)
@@ -289,7 +288,7 @@ static void show_title(struct call *call, struct str title, bool has_first)
 
 /* {{#titleparts: title | number of parts | first part }}: the parts between slashes; negative numbers count from the
  * end. */
-static bool render_title_parts(struct call *call)
+bool render_title_parts(struct call *call)
 {
     const struct str title = call_value(call, "0");
     const long wanted = whole_number(call, "1", 0), start = whole_number(call, "2", 0);
@@ -305,14 +304,14 @@ static bool render_title_parts(struct call *call)
     const long first = start > 0 ? start - 1 : start < -count ? 0 : start < 0 ? count + start : 0;
     const long end = wanted > 0 && wanted < count - first ? first + wanted : wanted < 0 ? count + wanted : count;
     if (first < end && first < count)
-        show_title(call, str_range(title.data + begins[first], title.data + begins[end] - 1), first == 0);
+        show_title(call, str_part(title, begins[first], begins[end] - 1), first == 0);
     else
         show(call, STR(""));
     return true;
 }
 
 /* {{urlencode:text|QUERY}}, also WIKI and PATH. */
-static bool render_url(struct call *call)
+bool render_url(struct call *call)
 {
     const struct str text = call_value(call, "0");
     const bool is_path = call_says(call, "1", "PATH"), is_wiki = call_says(call, "1", "WIKI");
@@ -325,7 +324,7 @@ static bool render_url(struct call *call)
 }
 
 /* {{anchorencode:text}}: the name of a heading in an address. */
-static bool render_anchor(struct call *call)
+bool render_anchor(struct call *call)
 {
     const struct str text = call_value(call, "0");
     if (call->is_opaque)
@@ -338,18 +337,13 @@ static bool render_anchor(struct call *call)
 
 /* {{#ifexist: title | then | else }}: a title that is named is taken to exist, because articles seldom ask for pages
  * that do not, and a dump's later pages are not known. */
-static bool render_if_exists(struct call *call)
+bool render_if_exists(struct call *call)
 {
-    const struct argument *chosen = call_argument(call, call_argument(call, "0") ? "1" : "2");
-    if (chosen)
-        show_argument(call, chosen);
-    else
-        show(call, STR(""));
-    return true;
+    return show_choice(call, call_argument(call, call_argument(call, "0") ? "1" : "2"));
 }
 
 /* {{#rel2abs: path | base }}: a path with "." and ".." from a page, by default from this one. */
-static bool render_absolute(struct call *call)
+bool render_absolute(struct call *call)
 {
     struct str path = call_value(call, "0");
     const struct str base = call_argument(call, "1") ? call_value(call, "1") : call->page->title;
@@ -390,7 +384,7 @@ static const struct {
 
 /* {{ns:6}}, {{ns:File}}: the wiki's name of a namespace, by its number or a name; as the dump's head has it,
  * else the English one. */
-static bool render_namespace(struct call *call)
+bool render_namespace(struct call *call)
 {
     const struct str value = call_value(call, "0");
     const struct siteinfo *siteinfo = call->page->siteinfo;
@@ -435,7 +429,7 @@ size_t title_namespace_size(const struct siteinfo *siteinfo, struct str title)
 }
 
 /* {{PAGENAME:Talk:A/b}} → A/b; the parameter says which part: page, namespace, full, sub, base, root. */
-static bool render_title_part(struct call *call)
+bool render_title_part(struct call *call)
 {
     struct str title = call_value(call, "0");
     const size_t prefix = title_namespace_size(call->page->siteinfo, title);
@@ -445,7 +439,7 @@ static bool render_title_part(struct call *call)
     if (wanted == 'n')
         title.size = prefix;
     else if (wanted != 'f' && prefix > 0)
-        title = str_trim((struct str){title.data + prefix + 1, title.size - prefix - 1});
+        title = str_trim(str_from(title, prefix + 1));
     const char *const slash =
         wanted == 'r' ? memchr(title.data, '/', title.size) : memrchr(title.data, '/', title.size);
     if (slash && wanted == 's')
@@ -463,8 +457,7 @@ static void show_literal(struct call *call, struct str text, bool is_code)
 {
     for (size_t at = 0; at < text.size;) {
         struct entity_shown shown;
-        size_t size =
-            text.data[at] == '&' && !is_code ? entity_decode((struct str){text.data + at, text.size - at}, &shown) : 0;
+        size_t size = text.data[at] == '&' && !is_code ? entity_decode(str_from(text, at), &shown) : 0;
         if (size > 0)
             show(call, (struct str){shown.bytes, shown.size});
         else if ((unsigned char)text.data[at] >= ' ')
@@ -495,7 +488,7 @@ static bool has_attribute(const struct call *call, struct str name)
 }
 
 /* False, without a hole, for what the tag would leave out: notes, pictures, code. */
-static bool render_tag(struct call *call)
+bool render_tag(struct call *call)
 {
     const struct str name = call_value(call, "0");
     const struct tag *tag = name.size > 0 && !call->is_opaque ? tag_find(name) : NULL;
@@ -505,7 +498,7 @@ static bool render_tag(struct call *call)
     call->has_pattern = true;
     if (!content || tag->kind == TAG_BREAK)
         return false;
-    const struct str text = str_range(call->page->text.data + content->from, call->page->text.data + content->to);
+    const struct str text = str_part(call->page->text, content->from, content->to);
     if (tag->fate == FATE_MATH)
         return text.size <= FORMULA_BYTES_MAX && show_formula(call, text);
     if (tag->kind == TAG_LITERAL || (tag->kind == TAG_CODE && has_attribute(call, STR("inline")))) {
@@ -527,7 +520,7 @@ static bool render_tag(struct call *call)
 
 /* ---- Languages ---- */
 
-static bool render_content_language(struct call *call)
+bool render_content_language(struct call *call)
 {
     show(call, call->page->code);
     return true;
@@ -535,7 +528,7 @@ static bool render_content_language(struct call *call)
 
 /* {{#language:fr}} → français, {{#language:fr|en}} → French: a language's name in itself, as MediaWiki has it, or in
  * English. Its names in other languages are left out. */
-static bool render_language(struct call *call)
+bool render_language(struct call *call)
 {
     const struct str code = call_value(call, "0"), in = call_value(call, "1");
     if (call->is_opaque)
@@ -551,101 +544,3 @@ static bool render_language(struct call *call)
         show_text(call, name);
     return name;
 }
-
-/* Names with a colon are functions, the others variables. Sorted bytewise; the parameter is the renderer's. */
-// clang-format off
-static const struct row functions[] = {
-    {"!", "|", NULL},
-    {"#count:", "count", render_string},
-    {"#explode:", "explode", render_string},
-    {"#expr:", "", render_expr},
-    {"#formatdate:", "", render_format_date},
-    {"#if:", "", render_if},
-    {"#ifeq:", "", render_ifeq},
-    {"#iferror:", "", render_iferror},
-    {"#ifexist:", "", render_if_exists},
-    {"#ifexpr:", "", render_ifexpr},
-    {"#language:", "", render_language},
-    {"#len:", "len", render_string},
-    {"#pos:", "pos", render_string},
-    {"#rel2abs:", "", render_absolute},
-    {"#replace:", "replace", render_string},
-    {"#rpos:", "rpos", render_string},
-    {"#sub:", "sub", render_string},
-    {"#switch:", "", render_switch},
-    {"#tag:", "", render_tag},
-    {"#time:", "", render_time},
-    {"#timel:", "", render_time},
-    {"#titleparts:", "", render_title_parts},
-    {"#urldecode:", "urldecode", render_string},
-    {"=", "=", NULL},
-    {"BASEPAGENAME", "page", render_title},
-    {"CONTENTLANGUAGE", "", render_content_language},
-    {"CURRENTDAY", "j", render_now},
-    {"CURRENTDAY2", "d", render_now},
-    {"CURRENTDAYNAME", "l", render_now},
-    {"CURRENTDOW", "w", render_now},
-    {"CURRENTHOUR", "H", render_now},
-    {"CURRENTMONTH", "m", render_now},
-    {"CURRENTMONTH1", "n", render_now},
-    {"CURRENTMONTHABBREV", "M", render_now},
-    {"CURRENTMONTHNAME", "F", render_now},
-    {"CURRENTMONTHNAMEGEN", "xg", render_now},
-    {"CURRENTTIME", "H:i", render_now},
-    {"CURRENTTIMESTAMP", "xnYxnmxndxnHxnixns", render_now},
-    {"CURRENTYEAR", "Y", render_now},
-    {"DIRECTIONMARK", "", NULL},
-    {"FULLPAGENAME", "", render_title},
-    {"FULLPAGENAMEE", "", render_encoded_title},
-    {"LOCALDAY", "j", render_now},
-    {"LOCALDAY2", "d", render_now},
-    {"LOCALDAYNAME", "l", render_now},
-    {"LOCALDOW", "w", render_now},
-    {"LOCALHOUR", "H", render_now},
-    {"LOCALMONTH", "m", render_now},
-    {"LOCALMONTH1", "n", render_now},
-    {"LOCALMONTHABBREV", "M", render_now},
-    {"LOCALMONTHNAME", "F", render_now},
-    {"LOCALMONTHNAMEGEN", "xg", render_now},
-    {"LOCALTIME", "H:i", render_now},
-    {"LOCALTIMESTAMP", "xnYxnmxndxnHxnixns", render_now},
-    {"LOCALYEAR", "Y", render_now},
-    {"NAMESPACE", "namespace", render_title},
-    {"NAMESPACENUMBER", "0", NULL},
-    {"PAGENAME", "page", render_title},
-    {"PAGENAMEE", "", render_encoded_title},
-    {"REVISIONDAY", "xnj", render_now},
-    {"REVISIONDAY2", "xnd", render_now},
-    {"REVISIONMONTH", "xnm", render_now},
-    {"REVISIONMONTH1", "xnn", render_now},
-    {"REVISIONTIMESTAMP", "xnYxnmxndxnHxnixns", render_now},
-    {"REVISIONYEAR", "xnY", render_now},
-    {"ROOTPAGENAME", "page", render_title},
-    {"SITENAME", "", render_site},
-    {"SUBJECTPAGENAME", "", render_title},
-    {"SUBJECTSPACE", "namespace", render_title},
-    {"SUBPAGENAME", "page", render_title},
-    {"anchorencode:", "", render_anchor},
-    {"basepagename:", "base", render_title_part},
-    {"bidi:", "${0}", NULL},
-    {"formatnum:", "", render_number},
-    {"fullpagename:", "full", render_title_part},
-    {"gender:", "${3|1}", NULL},
-    {"grammar:", "$1", NULL},
-    {"lc:", "lc", render_case},
-    {"lcfirst:", "lcfirst", render_case},
-    {"namespace:", "namespace", render_title_part},
-    {"ns:", "", render_namespace},
-    {"padleft:", "left", render_pad},
-    {"padright:", "right", render_pad},
-    {"pagename:", "page", render_title_part},
-    {"plural:", "0", render_plural},
-    {"rootpagename:", "root", render_title_part},
-    {"subpagename:", "sub", render_title_part},
-    {"uc:", "uc", render_case},
-    {"ucfirst:", "ucfirst", render_case},
-    {"urlencode:", "", render_url},
-};
-// clang-format on
-
-const struct row_list parser_functions = {"", functions, sizeof functions / sizeof *functions};

@@ -1,6 +1,7 @@
 /* The tables of data/languages, data/words, data/names, tags.txt and entities.c: their order, and the lookups. */
 #include "base/file.h"
 #include "pipeline/text/markup/entities.h"
+#include "pipeline/text/markup/formula.h"
 #include "pipeline/text/markup/tags.h"
 #include "pipeline/text/words/guess.h"
 #include "pipeline/text/words/links.h"
@@ -403,6 +404,14 @@ TEST(tags_are_sorted)
     for (unsigned i = 1; i < tag_count; i++)
         if (strcmp(tags[i - 1].name, tags[i].name) >= 0)
             fail_msg("data/tags.txt: %s does not stand after %s", tags[i].name, tags[i - 1].name);
+}
+
+TEST(commands_of_formulas_are_sorted)
+{
+    for (size_t i = 1; i < formula_command_count; i++)
+        if (strcmp(formula_commands[i - 1].name, formula_commands[i].name) >= 0)
+            fail_msg("data/formulas.txt: %s does not stand after %s", formula_commands[i].name,
+                     formula_commands[i - 1].name);
 }
 
 TEST(every_tag_is_found_by_its_name)
