@@ -39,45 +39,19 @@ static const struct sign {
     {"؟", MARK_STOP, 0},         {"।", MARK_STOP, 0},
 };
 
-static struct piece ascii_piece(char byte)
-{
-    switch (byte) {
-    case GAP:
-    case GAP_SILENT:
-        return (struct piece){MARK_GAP, 0, 1};
-    case ' ':
-    case '\t':
-        return (struct piece){MARK_BLANK, 0, 1};
-    case ',':
-    case ';':
-        return (struct piece){MARK_SEPARATOR, 0, 1};
-    case '-':
-    case '/':
-    case ':':
-        return (struct piece){MARK_LINKING, 0, 1};
-    case '(':
-        return (struct piece){MARK_OPEN, 0, 1};
-    case ')':
-        return (struct piece){MARK_CLOSE, 0, 1};
-    case '[':
-        return (struct piece){MARK_OPEN, 1, 1};
-    case ']':
-        return (struct piece){MARK_CLOSE, 1, 1};
-    case '"':
-        return (struct piece){MARK_QUOTE, 8, 1};
-    case '.':
-    case '!':
-    case '?':
-        return (struct piece){MARK_STOP, 0, 1};
-    default:
-        return (struct piece){MARK_OTHER, 0, 1};
-    }
-}
+static const struct piece ascii[128] = {
+    [GAP] = {MARK_GAP, 0, 1},     [GAP_SILENT] = {MARK_GAP, 0, 1}, [' '] = {MARK_BLANK, 0, 1},
+    ['\t'] = {MARK_BLANK, 0, 1},  [','] = {MARK_SEPARATOR, 0, 1},  [';'] = {MARK_SEPARATOR, 0, 1},
+    ['-'] = {MARK_LINKING, 0, 1}, ['/'] = {MARK_LINKING, 0, 1},    [':'] = {MARK_LINKING, 0, 1},
+    ['('] = {MARK_OPEN, 0, 1},    [')'] = {MARK_CLOSE, 0, 1},      ['['] = {MARK_OPEN, 1, 1},
+    [']'] = {MARK_CLOSE, 1, 1},   ['"'] = {MARK_QUOTE, 8, 1},      ['.'] = {MARK_STOP, 0, 1},
+    ['!'] = {MARK_STOP, 0, 1},    ['?'] = {MARK_STOP, 0, 1}};
 
 static struct piece piece_of(const char *text, size_t size)
 {
-    if ((unsigned char)text[0] < 0x80)
-        return ascii_piece(text[0]);
+    const unsigned char first = (unsigned char)text[0];
+    if (first < 0x80)
+        return ascii[first].size > 0 ? ascii[first] : (struct piece){MARK_OTHER, 0, 1};
     for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
         if (size == strlen(signs[i].text) && memcmp(text, signs[i].text, size) == 0)
             return (struct piece){signs[i].mark, signs[i].pair, size};

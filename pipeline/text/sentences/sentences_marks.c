@@ -77,75 +77,60 @@ static const uint8_t ascii[128] = {
     ['/'] = MARK_GOES_ON, ['='] = MARK_GOES_ON, ['-'] = MARK_DASH,
 };
 
-/* By code point. Quotes that open in one language close in another. */
+/* Ranges of code points. Quotes that open in one language close in another. */
 static const struct {
-    uint16_t code_point, marks;
+    uint16_t first, last, marks;
 } others[] = {
-    {0x00A1, MARK_OPENS},                    /* ¡ */
-    {0x00AB, MARK_OPENS | MARK_CLOSES},      /* « */
-    {0x00BB, MARK_OPENS | MARK_CLOSES},      /* » */
-    {0x00BF, MARK_OPENS},                    /* ¿ */
-    {0x0589, MARK_WIDE | MARK_GOES_ON},      /* ։ Armenian */
-    {0x060C, MARK_GOES_ON},                  /* ، */
-    {0x061B, MARK_GOES_ON},                  /* ؛ */
-    {0x061F, MARK_WIDE | MARK_GOES_ON},      /* ؟ */
-    {0x06D4, MARK_WIDE | MARK_GOES_ON},      /* ۔ Urdu */
-    {0x0964, MARK_WIDE | MARK_GOES_ON},      /* । */
-    {0x0965, MARK_WIDE | MARK_GOES_ON},      /* ॥ */
-    {0x0F0D, MARK_WIDE | MARK_GOES_ON},      /* ། Tibetan */
-    {0x0F0E, MARK_WIDE | MARK_GOES_ON},      /* ༎ */
-    {0x104A, MARK_GOES_ON},                  /* ၊ Burmese comma */
-    {0x104B, MARK_WIDE | MARK_GOES_ON},      /* ။ Burmese */
-    {0x1362, MARK_WIDE | MARK_GOES_ON},      /* ። Ethiopic */
-    {0x1367, MARK_WIDE | MARK_GOES_ON},      /* ፧ */
-    {0x1368, MARK_WIDE | MARK_GOES_ON},      /* ፨ */
-    {0x17D4, MARK_WIDE | MARK_GOES_ON},      /* ។ Khmer */
-    {0x17D5, MARK_WIDE | MARK_GOES_ON},      /* ៕ */
-    {0x1803, MARK_WIDE | MARK_GOES_ON},      /* ᠃ Mongolian */
-    {0x1C7E, MARK_WIDE | MARK_GOES_ON},      /* ᱾ Santali */
-    {0x1C7F, MARK_WIDE | MARK_GOES_ON},      /* ᱿ */
-    {0x2010, MARK_DASH},                     /* ‐ */
-    {0x2011, MARK_DASH},                     /* ‑ */
-    {0x2012, MARK_DASH},                     /* ‒ */
-    {0x2013, MARK_DASH},                     /* – */
-    {0x2014, MARK_DASH},                     /* — */
-    {0x2015, MARK_DASH},                     /* ― */
-    {0x2018, MARK_OPENS | MARK_CLOSES},      /* ‘ */
-    {0x2019, MARK_OPENS | MARK_CLOSES},      /* ’ */
-    {0x201A, MARK_OPENS},                    /* ‚ */
-    {0x201C, MARK_OPENS | MARK_CLOSES | MARK_HOLDS},    /* “ */
-    {0x201D, MARK_OPENS | MARK_CLOSES | MARK_RELEASES}, /* ” */
-    {0x201E, MARK_OPENS},                    /* „ */
-    {0x2026, MARK_STRONG | MARK_GOES_ON},    /* … */
-    {0x2039, MARK_OPENS | MARK_CLOSES},      /* ‹ */
-    {0x203A, MARK_OPENS | MARK_CLOSES},      /* › */
-    {0x203C, MARK_STRONG | MARK_GOES_ON},    /* ‼ */
-    {0x203D, MARK_STRONG | MARK_GOES_ON},    /* ‽ */
-    {0x2047, MARK_STRONG | MARK_GOES_ON},    /* ⁇ */
-    {0x2048, MARK_STRONG | MARK_GOES_ON},    /* ⁈ */
-    {0x2049, MARK_STRONG | MARK_GOES_ON},    /* ⁉ */
-    {0x3001, MARK_GOES_ON},                  /* 、 */
-    {0x3002, MARK_WIDE | MARK_GOES_ON},      /* 。 */
-    {0x3008, MARK_OPENS},                    /* 〈 */
-    {0x3009, MARK_CLOSES},                   /* 〉 */
-    {0x300A, MARK_OPENS},                    /* 《 */
-    {0x300B, MARK_CLOSES},                   /* 》 */
-    {0x300C, MARK_OPENS | MARK_HOLDS},       /* 「 */
-    {0x300D, MARK_CLOSES | MARK_RELEASES},   /* 」 */
-    {0x300E, MARK_OPENS | MARK_HOLDS},       /* 『 */
-    {0x300F, MARK_CLOSES | MARK_RELEASES},   /* 』 */
-    {0x3010, MARK_OPENS},                    /* 【 */
-    {0x3011, MARK_CLOSES},                   /* 】 */
-    {0x3014, MARK_OPENS},                    /* 〔 */
-    {0x3015, MARK_CLOSES},                   /* 〕 */
-    {0xABEB, MARK_WIDE | MARK_GOES_ON},      /* ꯫ Meitei */
-    {0xFF01, MARK_WIDE | MARK_GOES_ON},      /* ！ */
-    {0xFF08, MARK_OPENS | MARK_HOLDS},       /* （ */
-    {0xFF09, MARK_CLOSES | MARK_RELEASES},   /* ） */
-    {0xFF0C, MARK_GOES_ON},                  /* ， */
-    {0xFF0E, MARK_WIDE | MARK_GOES_ON},      /* ． */
-    {0xFF1F, MARK_WIDE | MARK_GOES_ON},      /* ？ */
-    {0xFF61, MARK_WIDE | MARK_GOES_ON},      /* ｡ */
+    {0x00A1, 0x00A1, MARK_OPENS},                           /* ¡ */
+    {0x00AB, 0x00AB, MARK_OPENS | MARK_CLOSES},             /* « */
+    {0x00BB, 0x00BB, MARK_OPENS | MARK_CLOSES},             /* » */
+    {0x00BF, 0x00BF, MARK_OPENS},                           /* ¿ */
+    {0x0589, 0x0589, MARK_WIDE | MARK_GOES_ON},             /* ։ Armenian */
+    {0x060C, 0x060C, MARK_GOES_ON},                         /* ، */
+    {0x061B, 0x061B, MARK_GOES_ON},                         /* ؛ */
+    {0x061F, 0x061F, MARK_WIDE | MARK_GOES_ON},             /* ؟ */
+    {0x06D4, 0x06D4, MARK_WIDE | MARK_GOES_ON},             /* ۔ Urdu */
+    {0x0964, 0x0965, MARK_WIDE | MARK_GOES_ON},             /* । ॥ */
+    {0x0F0D, 0x0F0E, MARK_WIDE | MARK_GOES_ON},             /* ། ༎ Tibetan */
+    {0x104A, 0x104A, MARK_GOES_ON},                         /* ၊ Burmese comma */
+    {0x104B, 0x104B, MARK_WIDE | MARK_GOES_ON},             /* ။ Burmese */
+    {0x1362, 0x1362, MARK_WIDE | MARK_GOES_ON},             /* ። Ethiopic */
+    {0x1367, 0x1368, MARK_WIDE | MARK_GOES_ON},             /* ፧ ፨ */
+    {0x17D4, 0x17D5, MARK_WIDE | MARK_GOES_ON},             /* ។ ៕ Khmer */
+    {0x1803, 0x1803, MARK_WIDE | MARK_GOES_ON},             /* ᠃ Mongolian */
+    {0x1C7E, 0x1C7F, MARK_WIDE | MARK_GOES_ON},             /* ᱾ ᱿ Santali */
+    {0x2010, 0x2015, MARK_DASH},                            /* ‐ ‑ ‒ – — ― */
+    {0x2018, 0x2019, MARK_OPENS | MARK_CLOSES},             /* ‘ ’ */
+    {0x201A, 0x201A, MARK_OPENS},                           /* ‚ */
+    {0x201C, 0x201C, MARK_OPENS | MARK_CLOSES | MARK_HOLDS}, /* “ */
+    {0x201D, 0x201D, MARK_OPENS | MARK_CLOSES | MARK_RELEASES}, /* ” */
+    {0x201E, 0x201E, MARK_OPENS},                           /* „ */
+    {0x2026, 0x2026, MARK_STRONG | MARK_GOES_ON},           /* … */
+    {0x2039, 0x203A, MARK_OPENS | MARK_CLOSES},             /* ‹ › */
+    {0x203C, 0x203D, MARK_STRONG | MARK_GOES_ON},           /* ‼ ‽ */
+    {0x2047, 0x2049, MARK_STRONG | MARK_GOES_ON},           /* ⁇ ⁈ ⁉ */
+    {0x3001, 0x3001, MARK_GOES_ON},                         /* 、 */
+    {0x3002, 0x3002, MARK_WIDE | MARK_GOES_ON},             /* 。 */
+    {0x3008, 0x3008, MARK_OPENS},                           /* 〈 */
+    {0x3009, 0x3009, MARK_CLOSES},                          /* 〉 */
+    {0x300A, 0x300A, MARK_OPENS},                           /* 《 */
+    {0x300B, 0x300B, MARK_CLOSES},                          /* 》 */
+    {0x300C, 0x300C, MARK_OPENS | MARK_HOLDS},              /* 「 */
+    {0x300D, 0x300D, MARK_CLOSES | MARK_RELEASES},          /* 」 */
+    {0x300E, 0x300E, MARK_OPENS | MARK_HOLDS},              /* 『 */
+    {0x300F, 0x300F, MARK_CLOSES | MARK_RELEASES},          /* 』 */
+    {0x3010, 0x3010, MARK_OPENS},                           /* 【 */
+    {0x3011, 0x3011, MARK_CLOSES},                          /* 】 */
+    {0x3014, 0x3014, MARK_OPENS},                           /* 〔 */
+    {0x3015, 0x3015, MARK_CLOSES},                          /* 〕 */
+    {0xABEB, 0xABEB, MARK_WIDE | MARK_GOES_ON},             /* ꯫ Meitei */
+    {0xFF01, 0xFF01, MARK_WIDE | MARK_GOES_ON},             /* ！ */
+    {0xFF08, 0xFF08, MARK_OPENS | MARK_HOLDS},              /* （ */
+    {0xFF09, 0xFF09, MARK_CLOSES | MARK_RELEASES},          /* ） */
+    {0xFF0C, 0xFF0C, MARK_GOES_ON},                         /* ， */
+    {0xFF0E, 0xFF0E, MARK_WIDE | MARK_GOES_ON},             /* ． */
+    {0xFF1F, 0xFF1F, MARK_WIDE | MARK_GOES_ON},             /* ？ */
+    {0xFF61, 0xFF61, MARK_WIDE | MARK_GOES_ON},             /* ｡ */
 };
 
 /* The first bytes of stops, of quotes and of what holds and releases: bit n is set where a second byte 0x80 + n makes
@@ -170,12 +155,12 @@ unsigned marks_of(uint32_t code_point)
     size_t low = 0, high = sizeof others / sizeof others[0];
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (others[middle].code_point == code_point)
-            return others[middle].marks;
-        if (others[middle].code_point < code_point)
+        if (others[middle].last < code_point)
             low = middle + 1;
-        else
+        else if (others[middle].first > code_point)
             high = middle;
+        else
+            return others[middle].marks;
     }
     return 0;
 }

@@ -275,26 +275,39 @@ void begin_line(struct expander *e, const struct expand_source *source, uint32_t
         e->copies[i].at++;
 }
 
-/* Appends the body with the call's arguments, or the call itself where that shows less than its row. */
-static void insert_body(struct expander *e, const struct expand_source *source, uint32_t index,
-                        const struct rendering_row *row, struct call_parts parts, struct buf *out)
+/* Appends what the body of a template or of a module's function inserts. `parts`: its name and its arguments. A
+ * function without any has those of the template around it. */
+static void run_body(struct expander *e, const struct expand_source *source, const struct templates *templates,
+                     const struct rendering_row *row, struct call_parts parts, struct buf *out)
 {
-    const size_t from = out->size;
     bool own;
-    const struct body *body = body_get(e->templates, row, e->magic, &e->scratch, &own);
+    const struct body *body = body_get(templates, row, e->magic, &e->scratch, &own);
     struct call_frame frame = {.caller = source->frame, .row = row};
     const struct expand_source inner = {
         .text = row->pattern, .spans = &body->spans, .body = body, .frame = &frame, .depth = source->depth + 1};
     spend(e, row->pattern.size / 8); /* as if no body had been kept */
     frame_read(e, source, parts, &frame);
-    e->is_incomplete = false;
+    if (templates == e->modules && frame.count == 0 && source->frame) {
+        frame.values = source->frame->values;
+        frame.count = source->frame->count;
+    } else if (templates == e->templates) {
+        e->is_incomplete = false;
+    }
     expand_range(e, &inner, 0, (uint32_t)inner.text.size, 0, out);
+    if (own)
+        mem_free((void *)(uintptr_t)body);
+}
+
+/* Appends the body with the call's arguments, or the call itself where that shows less than its row. */
+static void insert_body(struct expander *e, const struct expand_source *source, uint32_t index,
+                        const struct rendering_row *row, struct call_parts parts, struct buf *out)
+{
+    const size_t from = out->size;
+    run_body(e, source, e->templates, row, parts, out);
     if (e->is_incomplete && (str_trim(str_from(buf_str(out), from)).size == 0 || call_has_row(e, row->name))) {
         out->size = from;
         emit_call(e, source, index, row->name, out);
     }
-    if (own)
-        mem_free((void *)(uintptr_t)body);
 }
 
 /* The same of a call without arguments on the page: pages have the same ones, of navigation and of stubs. */
@@ -343,24 +356,10 @@ void expand_body(struct expander *e, const struct expand_source *source, uint32_
 void expand_module(struct expander *e, const struct expand_source *source, const struct rendering_row *row,
                    struct call_parts parts, struct buf *out)
 {
-    bool own;
-    if (source->depth >= DEPTH_MAX) {
+    if (source->depth >= DEPTH_MAX)
         e->is_incomplete = true;
-        return;
-    }
-    const struct body *body = body_get(e->modules, row, e->magic, &e->scratch, &own);
-    struct call_frame frame = {.caller = source->frame, .row = row};
-    const struct expand_source inner = {
-        .text = row->pattern, .spans = &body->spans, .body = body, .frame = &frame, .depth = source->depth + 1};
-    spend(e, row->pattern.size / 8);
-    frame_read(e, source, parts, &frame);
-    if (frame.count == 0 && source->frame) {
-        frame.values = source->frame->values;
-        frame.count = source->frame->count;
-    }
-    expand_range(e, &inner, 0, (uint32_t)inner.text.size, 0, out);
-    if (own)
-        mem_free((void *)(uintptr_t)body);
+    else
+        run_body(e, source, e->modules, row, parts, out);
 }
 
 /* ----------------------------------------------------------------------------------------------------------- pages */

@@ -124,8 +124,23 @@ static double round_to(double number, double digits)
     return strtod(text, NULL);
 }
 
+static bool compares(enum op op, double a, double b)
+{
+    return op == EQUAL       ? a == b
+           : op == NOT_EQUAL ? a != b
+           : op == LESS      ? a < b
+           : op == GREATER   ? a > b
+           : op == AT_MOST   ? a <= b
+           : op == AT_LEAST  ? a >= b
+           : op == AND       ? a != 0 && b != 0
+                             : a != 0 || b != 0; /* OR */
+}
+
 static bool apply_to_one(struct evaluation *self, enum op op, struct value x)
 {
+    static double (*const functions[])(double) = {
+        [SINE] = sin, [COSINE] = cos, [TANGENT] = tan, [ARCSINE] = asin, [ARCCOSINE] = acos, [ARCTANGENT] = atan,
+        [EXP] = exp,  [LN] = log,     [FLOOR] = floor, [CEIL] = ceil,    [SQRT] = sqrt};
     const double n = x.number;
     switch (op) {
     case NEGATIVE:
@@ -138,33 +153,14 @@ static bool apply_to_one(struct evaluation *self, enum op op, struct value x)
         return push_value(self, value_of(n == 0, true));
     case TRUNC:
         return push_value(self, value_of(to_whole(n), true));
-    case FLOOR:
-        return push_value(self, value_of(floor(n), false));
-    case CEIL:
-        return push_value(self, value_of(ceil(n), false));
-    case SINE:
-        return push_value(self, value_of(sin(n), false));
-    case COSINE:
-        return push_value(self, value_of(cos(n), false));
-    case TANGENT:
-        return push_value(self, value_of(tan(n), false));
-    case ARCSINE:
-    case ARCCOSINE:
-        if (n < -1 || n > 1)
+    default:
+        if ((op == ARCSINE || op == ARCCOSINE) && (n < -1 || n > 1))
             return say(self, "no such angle");
-        return push_value(self, value_of(op == ARCSINE ? asin(n) : acos(n), false));
-    case ARCTANGENT:
-        return push_value(self, value_of(atan(n), false));
-    case EXP:
-        return push_value(self, value_of(exp(n), false));
-    case LN:
-        if (n <= 0)
+        if (op == LN && n <= 0)
             return say(self, "logarithm of what is not positive");
-        return push_value(self, value_of(log(n), false));
-    default: /* SQRT */
-        if (n < 0)
+        if (op == SQRT && n < 0)
             return say(self, "root of a negative number");
-        return push_value(self, value_of(sqrt(n), false));
+        return push_value(self, value_of(functions[op](n), false));
     }
 }
 
@@ -172,6 +168,8 @@ static bool apply_to_two(struct evaluation *self, enum op op, struct value x, st
 {
     const double a = x.number, b = y.number;
     const bool whole = x.is_whole && y.is_whole;
+    if ((op == MOD ? to_whole(b) : b) == 0 && (op == DIVIDE || op == MOD || op == FMOD))
+        return say(self, "division by zero");
     switch (op) {
     case TIMES:
         return push_value(self, value_of(a * b, whole));
@@ -180,16 +178,10 @@ static bool apply_to_two(struct evaluation *self, enum op op, struct value x, st
     case MINUS:
         return push_value(self, value_of(a - b, whole));
     case DIVIDE:
-        if (b == 0)
-            return say(self, "division by zero");
         return push_value(self, value_of(a / b, whole && fmod(a, b) == 0));
     case MOD:
-        if (to_whole(b) == 0)
-            return say(self, "division by zero");
         return push_value(self, value_of(fmod(to_whole(a), to_whole(b)), true));
     case FMOD:
-        if (b == 0)
-            return say(self, "division by zero");
         return push_value(self, value_of(fmod(a, b), false));
     case POWER:
         if (isnan(pow(a, b)))
@@ -199,22 +191,8 @@ static bool apply_to_two(struct evaluation *self, enum op op, struct value x, st
         return push_value(self, value_of(a * pow(10, b), whole && b >= 0));
     case ROUND:
         return push_value(self, value_of(round_to(a, to_whole(b)), x.is_whole));
-    case EQUAL:
-        return push_value(self, value_of(a == b, true));
-    case NOT_EQUAL:
-        return push_value(self, value_of(a != b, true));
-    case LESS:
-        return push_value(self, value_of(a < b, true));
-    case GREATER:
-        return push_value(self, value_of(a > b, true));
-    case AT_MOST:
-        return push_value(self, value_of(a <= b, true));
-    case AT_LEAST:
-        return push_value(self, value_of(a >= b, true));
-    case AND:
-        return push_value(self, value_of(a != 0 && b != 0, true));
     default:
-        return push_value(self, value_of(a != 0 || b != 0, true)); /* OR */
+        return push_value(self, value_of(compares(op, a, b), true));
     }
 }
 

@@ -1,5 +1,7 @@
 #include "pipeline/text/xml/xml_mend.h"
 
+#include "pipeline/text/xml/xml_scan.h"
+
 #define FIELD_BYTES_MAX 4096u /* of a field other than text, in which its end tag is sought */
 #define CDATA_BEGIN     STR("<![CDATA[")
 #define CDATA_END       STR("]]>")
@@ -93,17 +95,10 @@ static size_t read_number(struct str text, uint32_t *value)
 /* Decodes the reference at the start of the text to `out`; returns its size, 0 if there is none. */
 static size_t read_reference(struct str text, char out[4], unsigned *written, uint32_t *repairs)
 {
-    static const struct {
-        struct str name;
-        char character;
-    } five[] = {
-        {{"&lt;", 4}, '<'}, {{"&gt;", 4}, '>'}, {{"&amp;", 5}, '&'}, {{"&quot;", 6}, '"'}, {{"&apos;", 6}, '\''}};
-    for (size_t i = 0; i < sizeof five / sizeof *five; i++)
-        if (str_starts(text, five[i].name)) {
-            *out = five[i].character;
-            *written = 1;
-            return five[i].name.size;
-        }
+    const size_t named = xml_reference(text, out);
+    *written = 1;
+    if (named > 0)
+        return named;
     uint32_t value;
     const size_t size = str_starts(text, STR("&#")) ? read_number(text, &value) : 0;
     if (size == 0 || !allowed(value))

@@ -38,8 +38,7 @@ static unsigned copy_step(char *to, const char *from)
 }
 #endif
 
-/* The character of the reference at the start of `text`, and its size; 0 if it is not one of the five. */
-static size_t read_reference(struct str text, char *character)
+size_t xml_reference(struct str text, char *character)
 {
     static const struct {
         struct str name;
@@ -60,7 +59,7 @@ static size_t read_stop(struct str text, char *character)
     *character = text.data[0];
     switch ((unsigned char)text.data[0]) {
     case '&':
-        return read_reference(text, character);
+        return xml_reference(text, character);
     case '\t':
         return 1;
     case 0xEF:

@@ -19,6 +19,9 @@
  * or to the first byte that is not supported. */
 size_t xml_scan_characters(struct str xml, size_t *at, char *out);
 
+/* The size of the reference at the start of `text`, and its character; 0 if it is not one of the five of XML. */
+size_t xml_reference(struct str text, char *character);
+
 struct xml_tag {
     struct str name;
     bool closing, empty; /* </name>, <name /> */
