@@ -13,13 +13,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Makes a call, and again while a signal interrupts it. */
+#define RETRIED(call)                                                                                                  \
+    __extension__({                                                                                                    \
+        ssize_t result_;                                                                                               \
+        do                                                                                                             \
+            result_ = (call);                                                                                          \
+        while (result_ < 0 && errno == EINTR);                                                                         \
+        result_;                                                                                                       \
+    })
+
 int call_open(const char *path)
 {
-    int fd;
-    do
-        fd = fault_hits(FILE_READS) && !fault_is_short(FILE_READS) ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    while (fd < 0 && errno == EINTR);
-    return fd;
+    return (int)RETRIED(
+        fault_hits(FILE_READS) && !fault_is_short(FILE_READS) ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
 /* Waits until the descriptor has data or is at its end. Returns 0; -1 with errno on an error, EINTR if a stop is
@@ -49,22 +56,16 @@ ssize_t call_read_next(int fd, void *out, size_t bytes)
 
 ssize_t call_read_at(int fd, void *out, size_t bytes, uint64_t offset)
 {
-    ssize_t got;
-    do
-        got = !fault_hits(FILE_READS)      ? pread(fd, out, bytes, (off_t)offset)
-              : fault_is_short(FILE_READS) ? pread(fd, out, (bytes + 1) / 2, (off_t)offset)
-                                           : -1;
-    while (got < 0 && errno == EINTR);
-    return got;
+    return RETRIED(!fault_hits(FILE_READS)      ? pread(fd, out, bytes, (off_t)offset)
+                   : fault_is_short(FILE_READS) ? pread(fd, out, (bytes + 1) / 2, (off_t)offset)
+                                                : -1);
 }
 
 int call_create(const char *path, int flags)
 {
-    int fd;
     trace_begin();
-    do
-        fd = fault_hits(FILE_CHANGES) ? -1 : open(path, flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    while (fd < 0 && errno == EINTR);
+    const int fd = (int)RETRIED(
+        fault_hits(FILE_CHANGES) ? -1 : open(path, flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
     trace_create(fd, path);
     return fd;
 }
@@ -103,55 +104,40 @@ ssize_t call_write_at(int fd, const void *data, size_t bytes, uint64_t offset)
 
 int call_sync(int fd)
 {
-    int result;
     trace_begin();
-    do
-        result = fault_hits(FILE_CHANGES) ? -1 : fsync(fd);
-    while (result < 0 && errno == EINTR);
+    const int result = (int)RETRIED(fault_hits(FILE_CHANGES) ? -1 : fsync(fd));
     trace_sync(fd, result);
     return result;
 }
 
 int call_truncate(int fd, uint64_t bytes)
 {
-    int result;
     trace_begin();
-    do
-        result = fault_hits(FILE_CHANGES) ? -1 : ftruncate(fd, (off_t)bytes);
-    while (result < 0 && errno == EINTR);
+    const int result = (int)RETRIED(fault_hits(FILE_CHANGES) ? -1 : ftruncate(fd, (off_t)bytes));
     trace_truncate(fd, bytes, result);
     return result;
 }
 
 int call_rename(const char *from, const char *to)
 {
-    int result;
     trace_begin();
-    do
-        result = fault_hits(FILE_CHANGES) ? -1 : rename(from, to);
-    while (result < 0 && errno == EINTR);
+    const int result = (int)RETRIED(fault_hits(FILE_CHANGES) ? -1 : rename(from, to));
     trace_names("rename", from, to, result);
     return result;
 }
 
 int call_remove(const char *path)
 {
-    int result;
     trace_begin();
-    do
-        result = fault_hits(FILE_CHANGES) ? -1 : remove(path);
-    while (result < 0 && errno == EINTR);
+    const int result = (int)RETRIED(fault_hits(FILE_CHANGES) ? -1 : remove(path));
     trace_names("remove", path, "", result);
     return result;
 }
 
 int call_make_directory(const char *path)
 {
-    int result;
     trace_begin();
-    do
-        result = fault_hits(FILE_CHANGES) || fault_is_full() ? -1 : mkdir(path, 0777);
-    while (result < 0 && errno == EINTR);
+    const int result = (int)RETRIED(fault_hits(FILE_CHANGES) || fault_is_full() ? -1 : mkdir(path, 0777));
     trace_names("mkdir", path, "", result);
     return result;
 }

@@ -29,53 +29,39 @@ static unsigned cores_by_affinity(void)
     return cores;
 }
 
-/* Reads up to two numbers at the start of a file; returns how many there are. */
-static int numbers_in(const char *directory, const char *name, double *first, double *second)
+/* Reads up to two numbers at the start of a file; what is not there becomes 0. */
+static void numbers_in(const char *directory, const char *name, double *first, double *second)
 {
-    char path[4300], line[128] = "", *end = line, *after;
+    char path[4300], line[128] = "", *end = line;
+    *first = *second = 0;
     snprintf(path, sizeof(path), "%s/%s", directory, name);
     FILE *file = fopen(path, "re");
     if (!file)
-        return 0;
+        return;
     if (!fgets(line, sizeof(line), file))
         line[0] = 0;
     fclose(file);
     *first = strtod(line, &end);
-    *second = strtod(end, &after);
-    return (end > line) + (after > end);
+    *second = strtod(end, NULL);
 }
 
-/* Each of these is the limit that one group sets; INFINITY if it sets none. A quota is -1 or "max" then. */
-static double quota_of(double quota, double period)
-{
-    return quota > 0 && period > 0 ? quota / period : INFINITY;
-}
+/* Where a group sets a limit: a number, or a quota and its period, in one file or two. */
+struct limit {
+    const char *controller; /* "": version 2, which has one tree for all */
+    const char *file, *period_file;
+    bool is_quota;
+};
 
-static double cores_v2(const char *directory)
+/* The limit that one group sets; INFINITY if it sets none: the number is -1, "max" or missing then. */
+static double limit_of(const char *directory, const struct limit *limit)
 {
-    double quota, period;
-    return numbers_in(directory, "cpu.max", &quota, &period) == 2 ? quota_of(quota, period) : INFINITY;
-}
-
-static double cores_v1(const char *directory)
-{
-    double quota, period, none;
-    return numbers_in(directory, "cpu.cfs_quota_us", &quota, &none) > 0 &&
-                   numbers_in(directory, "cpu.cfs_period_us", &period, &none) > 0
-               ? quota_of(quota, period)
-               : INFINITY;
-}
-
-static double memory_v2(const char *directory)
-{
-    double bytes, none;
-    return numbers_in(directory, "memory.max", &bytes, &none) > 0 && bytes > 0 ? bytes : INFINITY;
-}
-
-static double memory_v1(const char *directory)
-{
-    double bytes, none;
-    return numbers_in(directory, "memory.limit_in_bytes", &bytes, &none) > 0 && bytes > 0 ? bytes : INFINITY;
+    double number, second, period = 1;
+    numbers_in(directory, limit->file, &number, &second);
+    if (limit->period_file)
+        numbers_in(directory, limit->period_file, &period, &second);
+    else if (limit->is_quota)
+        period = second;
+    return number > 0 && period > 0 ? number / period : (double)INFINITY;
 }
 
 /* The path in a line of /proc/self/cgroup, which is "0::/a/b" (v2) or "4:cpu,cpuacct:/a/b" (v1), if the line is that of
@@ -96,17 +82,17 @@ static char *group_path(char *line, const char *controller)
 }
 
 /* The least limit of our group and of every group above it. Inside a container our group is the root of the mount. */
-static double group_limit(const char *controller, double (*limit_of)(const char *directory))
+static double group_limit(const struct limit *limit)
 {
     char line[4096] = "", directory[4200];
-    const char *slash = *controller ? "/" : "";
+    const char *controller = limit->controller, *slash = *controller ? "/" : "";
     snprintf(directory, sizeof(directory), "/sys/fs/cgroup%s%s", slash, controller);
-    double least = limit_of(directory);
+    double least = limit_of(directory, limit);
     FILE *file = fopen("/proc/self/cgroup", "re");
     while (file && fgets(line, sizeof(line), file))
         for (char *path = group_path(line, controller); path && strlen(path) > 1; *strrchr(path, '/') = 0) {
             snprintf(directory, sizeof(directory), "/sys/fs/cgroup%s%s%s", slash, controller, path);
-            least = fmin(limit_of(directory), least);
+            least = fmin(limit_of(directory, limit), least);
         }
     if (file)
         fclose(file);
@@ -115,9 +101,11 @@ static double group_limit(const char *controller, double (*limit_of)(const char 
 
 unsigned cores_allowed(void)
 {
+    static const struct limit v1 = {
+        .controller = "cpu", .file = "cpu.cfs_quota_us", .period_file = "cpu.cfs_period_us"};
+    static const struct limit v2 = {.controller = "", .file = "cpu.max", .is_quota = true};
     const unsigned there = cores_by_affinity();
-    const double most = fmin(there > 0 ? (double)there : (double)INFINITY,
-                             fmin(group_limit("", cores_v2), group_limit("cpu", cores_v1)));
+    const double most = fmin(there > 0 ? (double)there : (double)INFINITY, fmin(group_limit(&v2), group_limit(&v1)));
     return isfinite(most) ? (unsigned)fmax(fmin(ceil(most), 1e6), 1) : 1;
 }
 
@@ -154,6 +142,8 @@ void cores_warn(uint64_t threads)
 
 uint64_t memory_allowed(void)
 {
+    static const struct limit v1 = {.controller = "memory", .file = "memory.limit_in_bytes"};
+    static const struct limit v2 = {.controller = "", .file = "memory.max"};
     const double there = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    return (uint64_t)fmin(there, fmin(group_limit("", memory_v2), group_limit("memory", memory_v1)));
+    return (uint64_t)fmin(there, fmin(group_limit(&v2), group_limit(&v1)));
 }

@@ -47,19 +47,11 @@ int fail_at(struct error *err, enum error_kind kind, const char *file, uint64_t 
 
 static enum error_kind kind_of_errno(int number)
 {
-    switch (number) {
-    case ENOENT:
-    case EACCES:
-    case EPERM:
-    case ENOTDIR:
-    case EISDIR:
-    case EROFS:
-    case ELOOP:
-    case ENAMETOOLONG:
-        return ERR_USAGE;
-    default:
-        return ERR_RESOURCE;
-    }
+    static const int usage[] = {ENOENT, EACCES, EPERM, ENOTDIR, EISDIR, EROFS, ELOOP, ENAMETOOLONG};
+    for (size_t i = 0; i < sizeof usage / sizeof *usage; i++)
+        if (number == usage[i])
+            return ERR_USAGE;
+    return ERR_RESOURCE;
 }
 
 int fail_errno(struct error *err, const char *file, const char *format, ...)

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -161,7 +162,7 @@ static int check_fetched(const char *path, struct str file, struct error *err)
 
 int file_read_all(const char *path, size_t bytes_max, struct buf *out, struct error *err)
 {
-    struct file file;
+    SCOPED(file_close) struct file file = FILE_CLOSED;
     const size_t before = out->size;
     size_t total = 0;
     int64_t got;
@@ -177,47 +178,39 @@ int file_read_all(const char *path, size_t bytes_max, struct buf *out, struct er
             got = fail_at(err, ERR_UNSAFE, name_of(&file), ERROR_NO_OFFSET, "is larger than the %zu bytes allowed here",
                           bytes_max);
     } while (got == (int64_t)READ_BYTES);
-    file_close(&file);
     return got < 0 ? -1 : check_fetched(path, (struct str){out->data + before, total}, err);
 }
 
 int file_hash(const char *path, uint64_t *hash, struct error *err)
 {
-    struct file file;
+    SCOPED(file_close) struct file file = FILE_CLOSED;
     int64_t got;
     TRY(file_open_read(&file, path, err));
     struct hash *running = hash_open();
-    char *block = mem_alloc(HASH_BLOCK_BYTES);
+    SCOPED(mem_free_at) char *block = mem_alloc(HASH_BLOCK_BYTES);
     do {
         got = file_read(&file, block, HASH_BLOCK_BYTES, err);
         if (got > 0)
             hash_add(running, block, (size_t)got);
     } while (got == (int64_t)HASH_BLOCK_BYTES);
     *hash = hash_value(running);
-    mem_free(block);
     hash_close(running);
-    file_close(&file);
     return got < 0 ? -1 : 0;
 }
 
 int file_map(struct mapping *mapping, const char *path, struct error *err)
 {
-    struct file file;
+    SCOPED(file_close) struct file file = FILE_CLOSED;
     *mapping = (struct mapping){0};
     TRY(file_open_read(&file, path, err));
     const int64_t size = file_size(&file, err);
+    TRY(size);
     if (size > 0) {
         void *data = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, file.fd, 0);
-        if (data == MAP_FAILED) {
-            fail_errno(err, path, "cannot be mapped");
-            file_close(&file);
-            return -1;
-        }
+        if (data == MAP_FAILED)
+            return fail_errno(err, path, "cannot be mapped");
         *mapping = (struct mapping){data, (size_t)size};
     }
-    file_close(&file);
-    if (size < 0)
-        return -1;
     const int result = check_fetched(path, (struct str){(const char *)mapping->data, mapping->size}, err);
     if (result < 0)
         file_unmap(mapping);
@@ -236,10 +229,9 @@ void file_unmap(struct mapping *mapping)
 /* The temporary name of a file that is not committed yet. The caller frees it. */
 static char *temporary_name(const char *path)
 {
-    const size_t size = strlen(path);
-    char *name = mem_alloc(size + sizeof(TEMPORARY_SUFFIX));
-    memcpy(name, path, size);
-    memcpy(name + size, TEMPORARY_SUFFIX, sizeof(TEMPORARY_SUFFIX));
+    const size_t size = strlen(path) + sizeof TEMPORARY_SUFFIX;
+    char *name = mem_alloc(size);
+    snprintf(name, size, "%s" TEMPORARY_SUFFIX, path);
     return name;
 }
 
@@ -346,7 +338,7 @@ static int close_written(struct file *file, struct error *err)
 int file_commit(struct file *file, struct error *err)
 {
     assert(file->temporary && file->fd >= 0);
-    char *name = temporary_name(file->path);
+    SCOPED(mem_free_at) char *name = temporary_name(file->path);
     int result = file_sync(file, err);
     if (result == 0)
         result = close_written(file, err);
@@ -359,7 +351,6 @@ int file_commit(struct file *file, struct error *err)
     }
     if (result == 0)
         result = path_sync_directory_of(file->path, err);
-    mem_free(name);
     assert(result < 0 || (file->fd < 0 && !file->temporary)); /* else closing would remove what is complete */
     file_close(file);
     return result;
@@ -372,20 +363,16 @@ void file_close(struct file *file)
     if (file->fd >= 0)
         close(file->fd);
     if (file->temporary) {
-        char *name = temporary_name(file->path);
+        SCOPED(mem_free_at) char *name = temporary_name(file->path);
         call_remove(name); /* a failure is harmless: the next file_create takes the name over */
-        mem_free(name);
     }
     forget(file);
 }
 
 int file_write_all(const char *path, const void *data, size_t bytes, struct error *err)
 {
-    struct file file;
+    SCOPED(file_close) struct file file = FILE_CLOSED;
     TRY(file_create(&file, path, err));
-    if (file_write(&file, data, bytes, err) < 0) {
-        file_close(&file);
-        return -1;
-    }
+    TRY(file_write(&file, data, bytes, err));
     return file_commit(&file, err);
 }

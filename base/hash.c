@@ -1,6 +1,7 @@
 #include "base/hash.h"
 
 #include "base/error.h"
+#include "base/str.h"
 
 #include <stdio.h>
 #include <xxhash.h>
@@ -51,17 +52,10 @@ int hash_parse(const char *text, uint64_t *hash)
 {
     uint64_t value = 0;
     for (int i = 0; i < 16; i++) {
-        const char c = text[i];
-        unsigned digit;
-        if (c >= '0' && c <= '9')
-            digit = (unsigned)(c - '0');
-        else if (c >= 'a' && c <= 'f')
-            digit = (unsigned)(c - 'a') + 10;
-        else if (c >= 'A' && c <= 'F')
-            digit = (unsigned)(c - 'A') + 10;
-        else
+        const int digit = hex_digit(text[i]);
+        if (digit < 0)
             return -1;
-        value = value << 4 | digit;
+        value = value << 4 | (unsigned)digit;
     }
     if (text[16])
         return -1;

@@ -1,6 +1,7 @@
 #include "base/job_key.h"
 
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/output.h"
 #include "base/sha256.h"
 
@@ -62,7 +63,7 @@ static int check_owner(const struct file *file, struct error *err)
 
 int job_key_read(const char *path, struct job_key *key, struct error *err)
 {
-    struct file file;
+    SCOPED(file_close) struct file file = FILE_CLOSED;
     char text[FILE_BYTES + 1];
     struct error why;
     TRY(file_open_read(&file, path, err));
@@ -72,6 +73,5 @@ int job_key_read(const char *path, struct job_key *key, struct error *err)
     else if (size >= 0 && job_key_parse((struct str){text, (size_t)size}, key, &why) < 0)
         size = fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "holds no key: %s", why.text);
     explicit_bzero(text, sizeof text);
-    file_close(&file);
     return size < 0 ? -1 : 0;
 }

@@ -200,21 +200,10 @@ static bool is_step_of(const struct launch *launch, struct environment environme
 
 static int place_of_family(struct launch *launch, struct environment environment, struct error *err)
 {
-    switch (launch->kind) {
-    case LAUNCH_TORCHRUN:
+    if (launch->kind == LAUNCH_TORCHRUN)
         return place_of_torchrun(launch, environment, err);
-    case LAUNCH_SLURM:
+    if (launch->kind == LAUNCH_SLURM || (launch->kind == LAUNCH_PMI && is_step_of(launch, environment)))
         return place_of_step(launch, environment, err);
-    case LAUNCH_PMI:
-        return is_step_of(launch, environment) ? place_of_step(launch, environment, err) : 0;
-    case LAUNCH_OPEN_MPI:
-    case LAUNCH_MVAPICH:
-    case LAUNCH_ALONE:
-    case LAUNCH_CHILD:
-    case LAUNCH_COMMAND:
-    case LAUNCH_KINDS:
-        break;
-    }
     return 0;
 }
 

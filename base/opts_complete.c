@@ -20,10 +20,7 @@ static void complete_choices(const struct opt_program *program, const struct opt
         if ((row->type != OPT_CHOICE && row->type != OPT_SET) || !opt_row_is_for(row, verb))
             continue;
         buf_addf(out, "    %s:--%s) words='", verb->name, row->name);
-        for (size_t i = 0; opt_choice_name(row, i).data; i++) {
-            buf_add_text(out, i ? " " : "");
-            buf_add_str(out, opt_choice_name(row, i));
-        }
+        opt_add_choices(row, " ", out);
         buf_add_text(out, "' ;;\n");
     }
 }
@@ -76,10 +73,7 @@ static bool add_choice_words(const struct opt_row *row, struct buf *out)
 {
     if (row->type != OPT_CHOICE && row->type != OPT_SET)
         return false;
-    for (size_t i = 0; opt_choice_name(row, i).data; i++) {
-        buf_add_text(out, i ? " " : "");
-        buf_add_str(out, opt_choice_name(row, i));
-    }
+    opt_add_choices(row, " ", out);
     return true;
 }
 

@@ -1,4 +1,5 @@
 /* The man page, in roff. */
+#include "base/mem.h"
 #include "base/opts_rows.h"
 
 /* Text in roff: a '-' that users copy is "\-", and no line of text starts with a control character. */
@@ -29,7 +30,7 @@ static void add_upper(struct buf *out, const char *text)
 
 static void man_row(const struct opt_row *row, struct buf *out)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     opt_value_name(row, &text);
     buf_add_text(out, ".TP\n.B \\-\\-");
     add_roff_text(out, row->name);
@@ -41,7 +42,6 @@ static void man_row(const struct opt_row *row, struct buf *out)
     opt_help_text(row, &text);
     add_roff(out, buf_str(&text));
     buf_add_byte(out, '\n');
-    buf_release(&text);
 }
 
 static void man_verb(const struct opt_program *program, const struct opt_verb *verb, struct buf *out)

@@ -53,14 +53,6 @@ static void add_entry(struct buf *out, struct str left, size_t indent, const cha
     add_wrapped(out, indent, indent, right);
 }
 
-static void add_choices(const struct opt_row *row, const char *between, struct buf *out)
-{
-    for (size_t i = 0; opt_choice_name(row, i).data; i++) {
-        buf_add_text(out, i ? between : "");
-        buf_add_str(out, opt_choice_name(row, i));
-    }
-}
-
 void opt_value_name(const struct opt_row *row, struct buf *out)
 {
     if (row->type == OPT_FLAG)
@@ -70,7 +62,7 @@ void opt_value_name(const struct opt_row *row, struct buf *out)
     if (row->value)
         buf_add_text(out, row->value);
     else
-        add_choices(row, "|", out);
+        opt_add_choices(row, "|", out);
     if (row->type == OPT_PATHS && !row->each && !strstr(row->value, "..."))
         buf_add_text(out, "...");
 }
@@ -105,7 +97,7 @@ void opt_help_text(const struct opt_row *row, struct buf *out)
         const bool sentence = out->size > 0 && out->data[out->size - 1] == '.';
         out->size -= sentence; /* the list goes before the full stop */
         buf_add_text(out, ": ");
-        add_choices(row, ", ", out);
+        opt_add_choices(row, ", ", out);
         buf_add_text(out, sentence ? "." : "");
     }
     add_choices_help(row, out);

@@ -199,16 +199,11 @@ static bool set_choice(const struct opt_row *row, const json_t *value, int *fiel
     const struct str name = str_of(json_is_string(value) ? json_string_value(value) : "");
     SCOPED(buf_release) struct buf names = {0};
     size_t count = 0;
+    if (opt_choice_find(row, name, field))
+        return true;
     while (opt_choice_name(row, count).data)
         count++;
-    size_t i = 0;
-    while (i < count && !str_equal(opt_choice_name(row, i), name))
-        i++;
-    if (i < count) {
-        *field = opt_choice_value(row, i);
-        return true;
-    }
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         buf_addf(&names, "%s\"%.*s\"",
                  i == 0       ? ""
                  : count == 2 ? " nor "

@@ -23,6 +23,10 @@ void opt_paths_add(struct opt_paths *paths, const char *item);
 struct str opt_choice_name(const struct opt_row *row, size_t i);
 /* The value of the field of an OPT_CHOICE for its i-th name. */
 int opt_choice_value(const struct opt_row *row, size_t i);
+/* Sets the field of an OPT_CHOICE by a name; false: there is none of that name. */
+bool opt_choice_find(const struct opt_row *row, struct str name, int *field);
+/* All names, with `between` between them. */
+void opt_add_choices(const struct opt_row *row, const char *between, struct buf *out);
 
 /* opts_help.c */
 void opt_help_program(const struct opt_program *program, bool in_short, struct buf *out);

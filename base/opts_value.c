@@ -203,28 +203,32 @@ static int read_real(const struct opt_row *row, const char *text, double *value,
 
 /* ------------------------------------------------------------------------------------------------ words and lists */
 
-static int unknown_choice(const struct opt_row *row, struct str text, struct error *err)
+bool opt_choice_find(const struct opt_row *row, struct str name, int *field)
 {
-    char list[256];
-    size_t used = 0;
-    list[0] = 0;
-    for (size_t i = 0; opt_choice_name(row, i).data && used < sizeof(list); i++) {
-        const struct str choice = opt_choice_name(row, i);
-        const int size =
-            snprintf(list + used, sizeof(list) - used, "%s%.*s", i ? ", " : "", (int)choice.size, choice.data);
-        used += (size_t)size;
+    for (size_t i = 0; opt_choice_name(row, i).data; i++)
+        if (str_equal(opt_choice_name(row, i), name)) {
+            *field = opt_choice_value(row, i);
+            return true;
+        }
+    return false;
+}
+
+void opt_add_choices(const struct opt_row *row, const char *between, struct buf *out)
+{
+    for (size_t i = 0; opt_choice_name(row, i).data; i++) {
+        buf_add_text(out, i ? between : "");
+        buf_add_str(out, opt_choice_name(row, i));
     }
-    return fail(err, ERR_USAGE, "--%s: \"%.*s\" is none of %s", row->name, (int)text.size, text.data, list);
 }
 
 static int read_choice(const struct opt_row *row, struct str text, int *value, struct error *err)
 {
-    for (size_t i = 0; opt_choice_name(row, i).data; i++)
-        if (str_equal(opt_choice_name(row, i), text)) {
-            *value = opt_choice_value(row, i);
-            return 0;
-        }
-    return unknown_choice(row, text, err);
+    SCOPED(buf_release) struct buf list = {0};
+    if (opt_choice_find(row, text, value))
+        return 0;
+    opt_add_choices(row, ", ", &list);
+    return fail(err, ERR_USAGE, "--%s: \"%.*s\" is none of %.255s", row->name, (int)text.size, text.data,
+                buf_text(&list));
 }
 
 /* Takes the next item of a comma list; false at the end. An empty item counts as an item: "1,,2" is a mistake. */
@@ -309,30 +313,21 @@ static int read_one(const struct opt_row *row, const char *text, void *field, st
 
 static size_t field_size(enum opt_type type)
 {
-    switch (type) {
-    case OPT_FLAG:
-        return sizeof(bool);
-    case OPT_COUNT:
-    case OPT_SIZE:
-    case OPT_DURATION:
-        return sizeof(uint64_t);
-    case OPT_MILLIONTHS:
-    case OPT_SET:
-        return sizeof(uint32_t);
-    case OPT_REAL:
-        return sizeof(double);
-    case OPT_TEXT:
-        return sizeof(const char *);
-    case OPT_CHOICE:
-        return sizeof(int);
-    case OPT_NUMBERS:
-        return sizeof(struct opt_numbers);
-    case OPT_PATHS:
-        return sizeof(struct opt_paths);
-    case OPT_COUNT_OR_TIME:
-        return sizeof(struct opt_count_or_time);
-    }
-    return 0;
+    static const size_t sizes[] = {
+        [OPT_FLAG] = sizeof(bool),
+        [OPT_COUNT] = sizeof(uint64_t),
+        [OPT_SIZE] = sizeof(uint64_t),
+        [OPT_DURATION] = sizeof(uint64_t),
+        [OPT_MILLIONTHS] = sizeof(uint32_t),
+        [OPT_REAL] = sizeof(double),
+        [OPT_TEXT] = sizeof(const char *),
+        [OPT_CHOICE] = sizeof(int),
+        [OPT_SET] = sizeof(uint32_t),
+        [OPT_NUMBERS] = sizeof(struct opt_numbers),
+        [OPT_PATHS] = sizeof(struct opt_paths),
+        [OPT_COUNT_OR_TIME] = sizeof(struct opt_count_or_time),
+    };
+    return sizes[type];
 }
 
 /* Reads both numbers of a ramp. */

@@ -216,11 +216,6 @@ char *path_join(const char *directory, const char *name)
     return path;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 int path_list(struct path_list *list, const char *directory, struct error *err)
 {
     size_t capacity = 0;
@@ -243,7 +238,7 @@ int path_list(struct path_list *list, const char *directory, struct error *err)
         return fail_errno(err, directory, "cannot be listed");
     }
     if (list->count)
-        qsort(list->names, list->count, sizeof(*list->names), compare_names);
+        qsort(list->names, list->count, sizeof(*list->names), text_order);
     return 0;
 }
 

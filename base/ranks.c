@@ -267,17 +267,14 @@ int ranks_barrier(struct ranks *ranks, int result, struct error *err)
     enum { WELL, STOPPED, FAILED };
     if (result < 0 && ranks->directory)
         stop_all(ranks);
-    uint64_t *ends = mem_clear(ranks->count, sizeof *ends);
+    SCOPED(mem_free_at) uint64_t *ends = mem_clear(ranks->count, sizeof *ends);
     ends[ranks->rank] = result == 0 ? WELL : err->kind == ERR_STOPPED ? STOPPED : FAILED;
-    int sum = ranks_all_reduce(ranks, ends, ranks->count, err);
+    TRY(ranks_all_reduce(ranks, ends, ranks->count, err));
     uint32_t worst = 0;
     for (uint32_t i = 1; i < ranks->count; i++)
         if (ends[i] > ends[worst])
             worst = i;
-    const bool well = ends[worst] == WELL;
-    mem_free(ends);
-    TRY(sum);
-    if (well)
+    if (ends[worst] == WELL)
         return 0;
     ranks->waiting = clock_now();
     if (ranks->messages->broadcast(worst, err, sizeof *err, (struct patience){is_lost, ranks}) < 0)

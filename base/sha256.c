@@ -137,18 +137,15 @@ bool hmac_same(const unsigned char a[HMAC_BYTES], const unsigned char b[HMAC_BYT
 
 bool sha256_line(struct str line, char digits[SHA256_DIGITS + 1], struct str *name)
 {
+    unsigned char bytes[SHA256_BYTES];
     if (line.size > 0 && line.data[line.size - 1] == '\r')
         line.size--;
     if (line.size < SHA256_DIGITS + 3 || line.data[SHA256_DIGITS] != ' ' ||
         (line.data[SHA256_DIGITS + 1] != ' ' && line.data[SHA256_DIGITS + 1] != '*') || memchr(line.data, 0, line.size))
         return false;
-    for (size_t i = 0; i < SHA256_DIGITS; i++) {
-        const int digit = hex_digit(line.data[i]);
-        if (digit < 0)
-            return false;
-        digits[i] = "0123456789abcdef"[digit];
-    }
-    digits[SHA256_DIGITS] = '\0';
+    if (!hex_read((struct str){line.data, SHA256_DIGITS}, bytes))
+        return false;
+    hex_write(bytes, sizeof bytes, digits);
     *name = str_range(line.data + SHA256_DIGITS + 2, line.data + line.size);
     return true;
 }
@@ -161,33 +158,15 @@ void sha256_save(const struct sha256 *sha, struct buf *out)
         buf_addf(out, "%02x", sha->block[i]);
 }
 
-/* `count` hexadecimal digits as a number, or -1. */
-static int64_t read_digits(const char *digits, size_t count)
-{
-    int64_t value = 0;
-    for (size_t i = 0; i < count; i++) {
-        const int digit = hex_digit(digits[i]);
-        if (digit < 0)
-            return -1;
-        value = value * 16 + digit;
-    }
-    return value;
-}
-
 bool sha256_load(struct sha256 *sha, uint64_t bytes, struct str saved)
 {
     const size_t held = bytes % sizeof sha->block;
-    if (saved.size != 64 + 2 * held)
+    unsigned char read[SHA256_BYTES + SHA256_BLOCK_BYTES];
+    if (saved.size != 2 * (SHA256_BYTES + held) || !hex_read(saved, read))
         return false;
     *sha = (struct sha256){.bytes = bytes};
-    for (size_t i = 0; i < 8 + held; i++) {
-        const int64_t value = i < 8 ? read_digits(saved.data + 8 * i, 8) : read_digits(saved.data + 48 + 2 * i, 2);
-        if (value < 0)
-            return false;
-        if (i < 8)
-            sha->state[i] = (uint32_t)value;
-        else
-            sha->block[i - 8] = (uint8_t)value;
-    }
+    for (size_t i = 0; i < 8; i++)
+        sha->state[i] = big_endian(read + 4 * i);
+    memcpy(sha->block, read + SHA256_BYTES, held);
     return true;
 }

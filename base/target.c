@@ -100,7 +100,7 @@ static bool has_form(struct str head, const struct target_form *form)
 /* 1: the file has one of the forms, or is empty; 0: it has another; < 0: an error. */
 static int look(const char *path, const struct target_form *forms, size_t form_count, bool *empty, struct error *err)
 {
-    struct file file;
+    SCOPED(file_close) struct file file = FILE_CLOSED;
     TRY(file_open_read(&file, path, err));
     SCOPED(mem_free_at) char *head = mem_alloc(HEAD_BYTES);
     const int64_t size = file_read(&file, head, HEAD_BYTES, err);
@@ -108,7 +108,6 @@ static int look(const char *path, const struct target_form *forms, size_t form_c
     for (size_t i = 0; i < form_count && size > 0 && !found; i++)
         found = has_form((struct str){head, (size_t)size}, &forms[i]);
     *empty = size == 0;
-    file_close(&file);
     return size < 0 ? -1 : found;
 }
 

@@ -88,27 +88,24 @@ static int remove_ours(const struct target_folder *folder, const char *name, str
 /* The mark goes last. */
 static int clear(const struct target_folder *folder, struct error *err)
 {
-    struct path_list list;
+    SCOPED(path_list_release) struct path_list list = {0};
     int result = path_list(&list, folder->path, err);
     for (size_t i = 0; i < list.count && result == 0; i++)
         if (is_ours(folder, list.names[i]))
             result = remove_ours(folder, list.names[i], err);
     if (result == 0)
         result = path_sync_directory(folder->path, err);
-    path_list_release(&list);
     return result;
 }
 
 int target_folder_check(const struct target_folder *folder, struct error *err)
 {
-    struct path_list list;
+    SCOPED(path_list_release) struct path_list list = {0};
     TRY(path_check_writable(folder->path, err));
     if (!path_exists(folder->path))
         return 0;
     TRY(path_list(&list, folder->path, err));
-    const int result = check_files(folder, &list, err);
-    path_list_release(&list);
-    return result;
+    return check_files(folder, &list, err);
 }
 
 /* From here on what was complete is not. If that fails, the folder is as it was. */
@@ -117,9 +114,8 @@ static int mark(const struct target_folder *folder, struct error *err)
     struct error ignored = {0};
     const int marked = is_marked(folder, err);
     TRY(marked);
-    char *path = path_join(folder->path, TARGET_UNFINISHED);
+    SCOPED(mem_free_at) char *path = path_join(folder->path, TARGET_UNFINISHED);
     const int result = file_write_all(path, MARK_TEXT, strlen(MARK_TEXT), err);
-    mem_free(path);
     if (result < 0 && !marked)
         remove_file(folder->path, TARGET_UNFINISHED, &ignored);
     return result;
