@@ -15,50 +15,50 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-/* The largest remainder method: rounds every weight's share of the period down, then adds 1 to those with the largest
- * remainders until the sum is the period. */
-static void round_weights(const uint64_t *asked, uint64_t sum, uint32_t datasets, uint32_t *weights)
+void share_out(uint64_t units, const uint64_t *weights, uint32_t count, uint64_t *shares)
 {
-    uint64_t lost[MIXTURE_MAX], left = MIXTURE_PERIOD;
-    for (uint32_t d = 0; d < datasets; d++) {
-        const unsigned __int128 share = (unsigned __int128)asked[d] * MIXTURE_PERIOD;
-        weights[d] = (uint32_t)(share / sum);
-        lost[d] = (uint64_t)(share % sum);
-        left -= weights[d];
+    SCOPED(mem_free_at) uint64_t *lost = mem_array(count, sizeof *lost);
+    uint64_t sum = 0, left = units;
+    for (uint32_t i = 0; i < count; i++)
+        sum += weights[i];
+    assert(sum > 0);
+    for (uint32_t i = 0; i < count; i++) {
+        const unsigned __int128 product = (unsigned __int128)units * weights[i]; /* up to 64 + 50 bits */
+        shares[i] = (uint64_t)(product / sum);
+        lost[i] = (uint64_t)(product % sum);
+        left -= shares[i];
     }
-    assert(left < datasets); /* each lost less than one to rounding */
+    assert(left < count); /* each lost less than one to rounding */
     for (; left > 0; left--) {
         uint32_t most = 0;
-        for (uint32_t d = 1; d < datasets; d++)
-            most = lost[d] > lost[most] ? d : most;
-        weights[most]++;
+        for (uint32_t i = 1; i < count; i++)
+            most = lost[i] > lost[most] ? i : most;
+        shares[most]++;
         lost[most] = 0;
     }
 }
 
 bool mixture_weights(const uint64_t *asked, uint32_t datasets, uint32_t *weights)
 {
-    uint64_t divisor = 0, sum = 0;
+    uint64_t shares[MIXTURE_MAX], divisor = 0, sum = 0;
     assert(datasets >= 1 && datasets <= MIXTURE_MAX);
     for (uint32_t d = 0; d < datasets; d++) {
         assert(asked[d] >= 1 && asked[d] < (uint64_t)1 << 50);
+        shares[d] = asked[d];
         divisor = common_divisor(asked[d], divisor);
         sum += asked[d];
     }
     if (sum / divisor > MIXTURE_PERIOD) {
-        round_weights(asked, sum, datasets, weights);
+        share_out(MIXTURE_PERIOD, asked, datasets, shares);
         divisor = 0;
         for (uint32_t d = 0; d < datasets; d++) {
-            if (weights[d] == 0)
+            if (shares[d] == 0)
                 return false;
-            divisor = common_divisor(weights[d], divisor);
+            divisor = common_divisor(shares[d], divisor);
         }
-        for (uint32_t d = 0; d < datasets; d++)
-            weights[d] /= (uint32_t)divisor;
-        return true;
     }
     for (uint32_t d = 0; d < datasets; d++)
-        weights[d] = (uint32_t)(asked[d] / divisor);
+        weights[d] = (uint32_t)(shares[d] / divisor);
     return true;
 }
 

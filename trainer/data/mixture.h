@@ -33,6 +33,11 @@ struct mixture {
     } * slots;                    /* [W] */
 };
 
+/* Divides `units` in proportion to weights[count] by the largest remainder method (Hamilton): each share is
+ * floor(units * weight / sum), and the remaining units go one each to those with the largest remainders, to the first
+ * if equal. Integers only, so that every process computes the same. Weights are below 2^50, and not all zero. */
+void share_out(uint64_t units, const uint64_t *weights, uint32_t count, uint64_t *shares);
+
 /* Reduces `asked` (each >= 1, below 2^50) to whole numbers in the same proportion. It is exact if their sum is then at
  * most MIXTURE_PERIOD; else they are rounded to the sum MIXTURE_PERIOD by the largest remainder method. False: one of
  * them would be 0. A single dataset gets the weight 1. */

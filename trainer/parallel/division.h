@@ -9,10 +9,8 @@
 #define WEIGHT_AUTO UINT64_MAX              /* in place of a weight: --share auto */
 #define WEIGHT_MAX  UINT64_C(1000000000000) /* a weight of a million, in millionths */
 
-/* Divides `units` (samples, or parts of a batch) in proportion to weights[ranks] by the largest remainder method
- * (Hamilton): every rank gets floor(units * weight / sum), and the remaining units go one each to the ranks with the
- * largest remainders, to the lower rank if equal. Writes borders[ranks + 1], from 0 to `units`. Weights are in
- * millionths, at most WEIGHT_MAX, and not all zero. */
+/* Divides `units` (samples, or parts of a batch) in proportion to weights[ranks] (share_out in mixture.h). Writes
+ * borders[ranks + 1], from 0 to `units`. Weights are in millionths, at most WEIGHT_MAX, and not all zero. */
 void divide_by_weight(uint64_t units, const uint64_t *weights, uint32_t ranks, uint64_t *borders);
 
 /* --share auto. Each process records how long its passes of every step took, without time spent waiting. Every
