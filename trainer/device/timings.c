@@ -9,13 +9,14 @@
 #include "base/progress.h"
 #include "trainer/optim/onebit.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define ROWS_MAX 96 /* of the table; ops that do not fit are counted in "the rest" */
 
 struct timings {
-    struct ops ops;    /* first: what the caller holds; its device is this struct */
+    struct ops ops;    /* first: what the caller holds; a copy of `inner` whose ops are measured */
     struct ops *inner; /* the backend that computes */
     double from;       /* clock_now at the beginning of the current op */
     double pairs;      /* pairs of query and key tokens in the batch that was uploaded last */
@@ -30,10 +31,7 @@ struct timings {
     size_t count;
 };
 
-static const struct ops *inner_of(struct device *device)
-{
-    return ((struct timings *)device)->inner;
-}
+static struct timings *running; /* ops get the device of `inner`; one backend is measured at a time */
 
 struct work {
     double flops, bytes;
@@ -50,32 +48,10 @@ static double stored_bytes(const struct timings *timings, double count)
     return count * (double)timings->ops.storage_size;
 }
 
-static struct work clear_work(const struct timings *timings, const struct clear_args *args)
+/* The work of an op without products: the numbers in STORAGE and in REAL that it moves. */
+static struct work moved(const struct timings *timings, double stored, double real)
 {
-    (void)timings;
-    return (struct work){.bytes = (double)args->bytes};
-}
-
-static struct work convert_work(const struct timings *timings, const struct convert_args *args)
-{
-    const double count = (double)args->count;
-    return (struct work){.bytes = stored_bytes(timings, count) + real_bytes(timings, count)};
-}
-
-static struct work embed_work(const struct timings *timings, const struct embed_args *args)
-{
-    return (struct work){.bytes = stored_bytes(timings, 4.0 * args->batch->token_rows * args->hidden)};
-}
-
-static struct work embed_backward_work(const struct timings *timings, const struct embed_backward_args *args)
-{
-    const double numbers = (double)args->batch->tokens * args->hidden;
-    return (struct work){.bytes = stored_bytes(timings, numbers) + real_bytes(timings, 6 * numbers)};
-}
-
-static struct work dropout_work(const struct timings *timings, const struct dropout_args *args)
-{
-    return (struct work){.bytes = stored_bytes(timings, 2.0 * args->rows.live * args->hidden)};
+    return (struct work){.bytes = stored_bytes(timings, stored) + real_bytes(timings, real)};
 }
 
 /* The work of a product: its operations, the elements of its three matrices, and `beside` more elements. */
@@ -88,14 +64,32 @@ static struct work product_work(const struct timings *timings, struct rows rows,
                          .in = in};
 }
 
-static struct work linear_work(const struct timings *timings, const struct linear_args *args)
+/* The work of two products, queries with keys and probabilities with values. `rows` is the number of rows of `hidden`
+ * elements that are moved per query (query and context) and per token (keys and values). */
+static struct work attend_work(const struct timings *timings, const struct attention_shape *shape,
+                               const struct batch *batch, const struct batch *queries, int rows)
 {
-    return product_work(timings, args->rows, args->out, args->in, 0);
+    const double hidden = (double)shape->heads * shape->head_size, tokens = batch->tokens + queries->tokens;
+    const double pairs = queries == batch ? timings->pairs : timings->read_pairs;
+    return (struct work){.flops = 2 * 2 * pairs * hidden, .bytes = stored_bytes(timings, rows * tokens * hidden)};
 }
 
-static struct work linear_gelu_work(const struct timings *timings, const struct linear_gelu_args *args)
+/* Approximately the bytes of `each` reals for every parameter of a range: all chunks count as equally large. */
+static struct work range_work(const struct timings *timings, const struct update_work *work, struct chunk_range range,
+                              double each)
 {
-    return product_work(timings, args->rows, args->out, args->in, (double)args->rows.total * args->out);
+    const double share = (double)(range.to - range.from) / (double)work->chunk_count;
+    return moved(timings, 0, each * share * (double)work->numbers);
+}
+
+static double matrix_numbers(const struct update_matrix *matrix)
+{
+    return (double)matrix->rows * matrix->columns;
+}
+
+static double own_part(const struct onebit_layout *layout, uint32_t rank)
+{
+    return (double)(layout->part[rank + 1] - layout->part[rank]);
 }
 
 static struct work linear_backward_input_work(const struct timings *timings,
@@ -114,34 +108,6 @@ static struct work linear_backward_weight_work(const struct timings *timings,
     return work;
 }
 
-/* Rows of norm: x, y, the residual if there is one, and z if it is separate. */
-static struct work norm_work(const struct timings *timings, const struct norm_args *args)
-{
-    const int rows = 2 + (args->residual ? 1 : 0) + (args->z != args->x || args->residual ? 1 : 0);
-    return (struct work){.bytes = stored_bytes(timings, (double)rows * args->rows.total * args->hidden)};
-}
-
-static struct work norm_backward_work(const struct timings *timings, const struct norm_backward_args *args)
-{
-    const int rows = 3 + (args->adds ? 1 : 0) + (args->dx ? 1 : 0);
-    return (struct work){.bytes = stored_bytes(timings, (double)rows * args->rows.total * args->hidden)};
-}
-
-/* The work of two products, queries with keys and probabilities with values. `rows` is the number of rows of `hidden`
- * elements that are moved per query (query and context) and per token (keys and values). */
-static struct work attend_work(const struct timings *timings, const struct attention_shape *shape,
-                               const struct batch *batch, const struct batch *queries, int rows)
-{
-    const double hidden = (double)shape->heads * shape->head_size, tokens = batch->tokens + queries->tokens;
-    const double pairs = queries == batch ? timings->pairs : timings->read_pairs;
-    return (struct work){.flops = 2 * 2 * pairs * hidden, .bytes = stored_bytes(timings, rows * tokens * hidden)};
-}
-
-static struct work attention_work(const struct timings *timings, const struct attention_args *args)
-{
-    return attend_work(timings, args->shape, args->batch, args->queries, 2);
-}
-
 static struct work attention_backward_work(const struct timings *timings, const struct attention_backward_args *args)
 {
     struct work work = attend_work(timings, args->shape, args->batch, args->queries, 4);
@@ -149,185 +115,70 @@ static struct work attention_backward_work(const struct timings *timings, const 
     return work;
 }
 
-static struct work gather_work(const struct timings *timings, const struct gather_args *args)
+/* Rows of norm: x, y, the residual if there is one, and z if it is separate. */
+static struct work norm_work(const struct timings *timings, const struct norm_args *args)
 {
-    return (struct work){.bytes = stored_bytes(timings, 2.0 * args->rows.live * args->hidden)};
+    const int rows = 2 + (args->residual ? 1 : 0) + (args->z != args->x || args->residual ? 1 : 0);
+    return moved(timings, (double)rows * args->rows.total * args->hidden, 0);
 }
 
-static struct work scatter_work(const struct timings *timings, const struct scatter_args *args)
+static struct work norm_backward_work(const struct timings *timings, const struct norm_backward_args *args)
 {
-    return (struct work){.bytes = stored_bytes(timings, 3.0 * args->rows.live * args->hidden)};
+    const int rows = 3 + (args->adds ? 1 : 0) + (args->dx ? 1 : 0);
+    return moved(timings, (double)rows * args->rows.total * args->hidden, 0);
 }
 
-static struct work sequence_mean_work(const struct timings *timings, const struct sequence_mean_args *args)
-{
-    return (struct work){.bytes = stored_bytes(timings, 1.0 * args->batch->tokens * args->hidden)};
-}
+/* The ops whose work is one expression of `args`. */
+#define WORK(op, expression)                                                                                           \
+    static struct work op##_work(const struct timings *timings, const struct op##_args *args)                          \
+    {                                                                                                                  \
+        (void)timings;                                                                                                 \
+        return expression;                                                                                             \
+    }
+#define BYTES(count)        ((struct work){.bytes = (double)(count)})
+#define MOVED(stored, real) moved(timings, stored, real)
 
-static struct work sequence_mean_backward_work(const struct timings *timings,
-                                               const struct sequence_mean_backward_args *args)
-{
-    return (struct work){.bytes = stored_bytes(timings, 2.0 * args->batch->tokens * args->hidden)};
-}
+WORK(clear, BYTES(args->bytes))
+WORK(convert, MOVED((double)args->count, (double)args->count))
+WORK(embed, MOVED(4.0 * args->batch->token_rows * args->hidden, 0))
+WORK(embed_backward, MOVED((double)args->batch->tokens * args->hidden, 6.0 * args->batch->tokens * args->hidden))
+WORK(dropout, MOVED(2.0 * args->rows.live * args->hidden, 0))
+WORK(linear, product_work(timings, args->rows, args->out, args->in, 0))
+WORK(linear_gelu, product_work(timings, args->rows, args->out, args->in, (double)args->rows.total * args->out))
+WORK(attention, attend_work(timings, args->shape, args->batch, args->queries, 2))
+WORK(gather, MOVED(2.0 * args->rows.live * args->hidden, 0))
+WORK(scatter, MOVED(3.0 * args->rows.live * args->hidden, 0))
+WORK(sequence_mean, MOVED(1.0 * args->batch->tokens * args->hidden, 0))
+WORK(sequence_mean_backward, MOVED(2.0 * args->batch->tokens * args->hidden, 0))
+WORK(tanh_rows, MOVED(2.0 * args->rows.total * args->columns, 0))
+WORK(tanh_backward, MOVED(3.0 * args->rows.total * args->columns, 0))
+WORK(gelu_backward, MOVED(3.0 * args->rows.total * args->columns, 0))
+WORK(glu, MOVED(3.0 * args->rows.total * args->columns, 0))
+WORK(glu_backward, MOVED(5.0 * args->rows.total * args->columns, 0))
+WORK(rotate, MOVED(2.0 * args->batch->tokens * args->heads * args->head_size, 0))
+WORK(loss, MOVED((args->factor != 0 ? 2.0 : 1.0) * args->rows.live * args->columns, 0))
+WORK(square_loss, MOVED(2.0 * args->rows.live, 0))
+WORK(bits_loss, MOVED(2.0 * args->rows.live * args->columns, 0))
+WORK(span_loss, MOVED((args->factor != 0 ? 2.0 : 1.0) * 2 * args->batch->tokens, 0))
+WORK(squares, range_work(timings, args->work, args->range, 1))
+WORK(factors, BYTES((double)(2 * args->work->chunk_count + args->work->tensors) * sizeof(double)))
+WORK(adam, range_work(timings, args->work, args->range, 7))
+WORK(moments, range_work(timings, args->work, args->range, 6))
+WORK(shares, BYTES(3 * (double)(args->range.to - args->range.from) * sizeof(double)))
+WORK(apply, range_work(timings, args->work, args->range, 5))
+WORK(momentum, MOVED(0, 3 * matrix_numbers(args->matrix)))
+WORK(direction, MOVED(matrix_numbers(args->momentum.matrix), 2 * matrix_numbers(args->momentum.matrix)))
+WORK(combine, MOVED(3.0 * (double)args->count, 0))
+WORK(shift, MOVED(matrix_numbers(args->matrix), 2 * matrix_numbers(args->matrix)))
+WORK(compress, MOVED(0, 7 * (double)args->pass.layout->count))
+WORK(serve, MOVED(0, 5 * own_part(args->pass.layout, args->rank)))
+WORK(decompress, MOVED(0, 4 * (double)args->pass.layout->count))
+WORK(fixed_add, BYTES(real_bytes(timings, 2 * (double)args->count) + 2 * (double)args->count * sizeof(int64_t)))
+WORK(fixed_take, BYTES(real_bytes(timings, (double)args->count) + 2 * (double)args->count * sizeof(int64_t)))
 
-static struct work tanh_rows_work(const struct timings *timings, const struct tanh_rows_args *args)
+static void end(struct timings *timings, enum op op, struct work work)
 {
-    return (struct work){.bytes = stored_bytes(timings, 2.0 * args->rows.total * args->columns)};
-}
-
-static struct work tanh_backward_work(const struct timings *timings, const struct tanh_backward_args *args)
-{
-    return (struct work){.bytes = stored_bytes(timings, 3.0 * args->rows.total * args->columns)};
-}
-
-static struct work gelu_backward_work(const struct timings *timings, const struct gelu_backward_args *args)
-{
-    return (struct work){.bytes = stored_bytes(timings, 3.0 * args->rows.total * args->columns)};
-}
-
-static struct work glu_work(const struct timings *timings, const struct glu_args *args)
-{
-    return (struct work){.bytes = stored_bytes(timings, 3.0 * args->rows.total * args->columns)};
-}
-
-static struct work glu_backward_work(const struct timings *timings, const struct glu_backward_args *args)
-{
-    return (struct work){.bytes = stored_bytes(timings, 5.0 * args->rows.total * args->columns)};
-}
-
-static struct work rotate_work(const struct timings *timings, const struct rotate_args *args)
-{
-    return (struct work){.bytes = stored_bytes(timings, 2.0 * args->batch->tokens * args->heads * args->head_size)};
-}
-
-static struct work loss_work(const struct timings *timings, const struct loss_args *args)
-{
-    const double passes = args->factor != 0 ? 2 : 1;
-    return (struct work){.bytes = stored_bytes(timings, passes * args->rows.live * args->columns)};
-}
-
-static struct work square_loss_work(const struct timings *timings, const struct square_loss_args *args)
-{
-    return (struct work){.bytes = stored_bytes(timings, 2.0 * args->rows.live)};
-}
-
-static struct work bits_loss_work(const struct timings *timings, const struct bits_loss_args *args)
-{
-    return (struct work){.bytes = stored_bytes(timings, 2.0 * args->rows.live * args->columns)};
-}
-
-static struct work span_loss_work(const struct timings *timings, const struct span_loss_args *args)
-{
-    const double passes = args->factor != 0 ? 2 : 1;
-    return (struct work){.bytes = stored_bytes(timings, passes * 2 * args->batch->tokens)};
-}
-
-/* Approximately the bytes of `each` reals for every parameter of a range: all chunks count as equally large. */
-static struct work range_work(const struct timings *timings, const struct update_work *work, struct chunk_range range,
-                              double each)
-{
-    const double share = (double)(range.to - range.from) / (double)work->chunk_count;
-    return (struct work){.bytes = real_bytes(timings, each * share * (double)work->numbers)};
-}
-
-static struct work squares_work(const struct timings *timings, const struct squares_args *args)
-{
-    return range_work(timings, args->work, args->range, 1);
-}
-
-static struct work factors_work(const struct timings *timings, const struct factors_args *args)
-{
-    (void)timings;
-    return (struct work){.bytes = (double)(2 * args->work->chunk_count + args->work->tensors) * sizeof(double)};
-}
-
-static struct work adam_work(const struct timings *timings, const struct adam_args *args)
-{
-    return range_work(timings, args->work, args->range, 7);
-}
-
-static struct work moments_work(const struct timings *timings, const struct moments_args *args)
-{
-    return range_work(timings, args->work, args->range, 6);
-}
-
-static struct work shares_work(const struct timings *timings, const struct shares_args *args)
-{
-    (void)timings;
-    return (struct work){.bytes = 3 * (double)(args->range.to - args->range.from) * sizeof(double)};
-}
-
-static struct work apply_work(const struct timings *timings, const struct apply_args *args)
-{
-    return range_work(timings, args->work, args->range, 5);
-}
-
-static double matrix_numbers(const struct update_matrix *matrix)
-{
-    return (double)matrix->rows * matrix->columns;
-}
-
-static struct work momentum_work(const struct timings *timings, const struct momentum_args *args)
-{
-    return (struct work){.bytes = real_bytes(timings, 3 * matrix_numbers(args->matrix))};
-}
-
-static struct work direction_work(const struct timings *timings, const struct direction_args *args)
-{
-    const double numbers = matrix_numbers(args->momentum.matrix);
-    return (struct work){.bytes = real_bytes(timings, 2 * numbers) + stored_bytes(timings, numbers)};
-}
-
-static struct work combine_work(const struct timings *timings, const struct combine_args *args)
-{
-    return (struct work){.bytes = stored_bytes(timings, 3.0 * (double)args->count)};
-}
-
-static struct work shift_work(const struct timings *timings, const struct shift_args *args)
-{
-    const double numbers = matrix_numbers(args->matrix);
-    return (struct work){.bytes = real_bytes(timings, 2 * numbers) + stored_bytes(timings, numbers)};
-}
-
-static double compact_numbers(const struct onebit_pass *pass)
-{
-    return (double)pass->layout->count;
-}
-
-static struct work compress_work(const struct timings *timings, const struct compress_args *args)
-{
-    return (struct work){.bytes = real_bytes(timings, 7 * compact_numbers(&args->pass))};
-}
-
-static struct work serve_work(const struct timings *timings, const struct serve_args *args)
-{
-    const struct onebit_layout *layout = args->pass.layout;
-    return (struct work){
-        .bytes = real_bytes(timings, 5.0 * (double)(layout->part[args->rank + 1] - layout->part[args->rank]))};
-}
-
-static struct work decompress_work(const struct timings *timings, const struct decompress_args *args)
-{
-    return (struct work){.bytes = real_bytes(timings, 4 * compact_numbers(&args->pass))};
-}
-
-static struct work fixed_add_work(const struct timings *timings, const struct fixed_add_args *args)
-{
-    const double count = (double)args->count;
-    return (struct work){.bytes = real_bytes(timings, 2 * count) + 2 * count * sizeof(int64_t)};
-}
-
-static struct work fixed_take_work(const struct timings *timings, const struct fixed_take_args *args)
-{
-    const double count = (double)args->count;
-    return (struct work){.bytes = real_bytes(timings, count) + 2 * count * sizeof(int64_t)};
-}
-
-static void end(struct device *device, enum op op, struct work work)
-{
-    struct timings *timings = (struct timings *)device;
-    const struct ops *inner = inner_of(device);
-    inner->wait(inner->device);
+    timings->inner->wait(timings->inner->device);
     size_t i = 0;
     while (i < timings->count &&
            (timings->rows[i].op != op || timings->rows[i].out != work.out || timings->rows[i].in != work.in))
@@ -349,12 +200,11 @@ static void end(struct device *device, enum op op, struct work work)
 #define TIMED(op)                                                                                                      \
     static void timed_##op(struct device *device, const struct op##_args *args)                                        \
     {                                                                                                                  \
-        const struct ops *inner = inner_of(device);                                                                    \
-        struct timings *timings = (struct timings *)device;                                                            \
+        struct timings *timings = running;                                                                             \
         timings->from = clock_now();                                                                                   \
         parallel_least();                                                                                              \
-        inner->op(inner->device, args);                                                                                \
-        end(device, OP_##op, op##_work(timings, args));                                                                \
+        timings->inner->op(device, args);                                                                              \
+        end(timings, OP_##op, op##_work(timings, args));                                                               \
     }
 OPS_COMPUTING(TIMED)
 #define SET_TIMED(op) ops->op = timed_##op;
@@ -365,72 +215,10 @@ static void close_both(struct ops *ops)
     inner->close(inner);
 }
 
-static void *allocate(struct device *device, size_t bytes)
-{
-    const struct ops *inner = inner_of(device);
-    return inner->allocate(inner->device, bytes);
-}
-
-static void release(struct device *device, void *memory)
-{
-    const struct ops *inner = inner_of(device);
-    inner->release(inner->device, memory);
-}
-
-static void *map(struct device *device, void *memory, size_t bytes, enum map_mode mode)
-{
-    const struct ops *inner = inner_of(device);
-    return inner->map(inner->device, memory, bytes, mode);
-}
-
-static void unmap(struct device *device, void *memory, void *host, size_t bytes, enum map_mode mode)
-{
-    const struct ops *inner = inner_of(device);
-    inner->unmap(inner->device, memory, host, bytes, mode);
-}
-
-static void wait_all(struct device *device)
-{
-    const struct ops *inner = inner_of(device);
-    inner->wait(inner->device);
-}
-
-static void begin_step(struct device *device, uint64_t step)
-{
-    const struct ops *inner = inner_of(device);
-    if (inner->begin_step)
-        inner->begin_step(inner->device, step);
-}
-
-static void send(struct device *device, int slot, const void *memory, size_t bytes)
-{
-    const struct ops *inner = inner_of(device);
-    inner->send(inner->device, slot, memory, bytes);
-}
-
-static void receive(struct device *device, int slot, void *host, size_t bytes)
-{
-    const struct ops *inner = inner_of(device);
-    inner->receive(inner->device, slot, host, bytes);
-}
-
-static void *mark(struct device *device, size_t n)
-{
-    const struct ops *inner = inner_of(device);
-    return inner->mark(inner->device, n);
-}
-
-static size_t scratch_bytes(struct device *device, const struct ops_limits *limits)
-{
-    const struct ops *inner = inner_of(device);
-    return inner->scratch_bytes(inner->device, limits);
-}
-
 /* Also counts the pairs of query and key, from which attention's work is computed. */
 static const struct batch *upload(struct device *device, const struct batch *batch)
 {
-    const struct ops *inner = inner_of(device);
-    struct timings *timings = (struct timings *)device;
+    struct timings *timings = running;
     const struct batch *read = batch_read(batch);
     timings->pairs = timings->read_pairs = 0;
     for (int32_t i = 0; i < batch->sequences; i++) {
@@ -438,29 +226,20 @@ static const struct batch *upload(struct device *device, const struct batch *bat
         timings->pairs += length * length;
         timings->read_pairs += ((double)read->starts[i + 1] - read->starts[i]) * length;
     }
-    return inner->upload(inner->device, batch);
+    return timings->inner->upload(device, batch);
 }
 
 struct ops *timings_open(struct ops *inner)
 {
     struct timings *timings = mem_clear(1, sizeof *timings);
     struct ops *ops = &timings->ops;
+    assert(!running);
+    running = timings;
     timings->inner = inner;
     *ops = *inner;
-    ops->device = (struct device *)timings;
     ops->late = false; /* timings wait for every op */
     ops->close = close_both;
-    ops->allocate = allocate;
-    ops->release = release;
-    ops->map = map;
-    ops->unmap = unmap;
-    ops->wait = wait_all;
-    ops->begin_step = begin_step;
-    ops->send = send;
-    ops->receive = receive;
-    ops->mark = inner->mark ? mark : NULL;
     ops->upload = upload;
-    ops->scratch_bytes = scratch_bytes;
     OPS_COMPUTING(SET_TIMED)
     ops_describe(ops);
     return ops;
@@ -469,6 +248,7 @@ struct ops *timings_open(struct ops *inner)
 struct ops *timings_end(struct ops *timed)
 {
     struct ops *inner = ((struct timings *)timed)->inner;
+    running = NULL;
     mem_free(timed);
     return inner;
 }
