@@ -14,7 +14,8 @@
  * arrays of one part per process are contiguous, and sizes[size] has the parts. */
 struct comm_library {
     int interface; /* COMM_INTERFACE; the first member in every version */
-    bool waits;    /* calls wait for other processes, so a thread of their own makes them */
+    bool waits;    /* calls wait for other processes, so a thread of their own makes them. false: there are no others,
+                    * and `open` is the only call */
     bool sockets;  /* open takes over options->sockets, also when it fails */
 
     const char *(*version)(void); /* "gloo 0.5.0"; callable from any thread. NULL: part of the program */

@@ -45,7 +45,7 @@ uint32_t comm_size(const struct comm *comm)
 
 bool comm_takes_device(const struct comm *comm)
 {
-    return comm->library->reduce_device;
+    return !comm->library->waits || comm->library->reduce_device;
 }
 
 /* Adds to the library's message which operation it was. */
@@ -200,8 +200,6 @@ void comm_close(struct comm *comm)
     pthread_mutex_unlock(&comm->lock);
     if (comm->library->waits)
         pthread_join(comm->thread, NULL);
-    else
-        comm->library->close(comm->opened, !comm->failed);
     release(comm);
 }
 
@@ -262,7 +260,8 @@ void comm_abort(struct comm *comm, const struct error *why)
     pthread_mutex_lock(&comm->lock);
     set_failure(comm, why);
     pthread_mutex_unlock(&comm->lock);
-    comm->library->abort(comm->opened);
+    if (comm->library->waits)
+        comm->library->abort(comm->opened);
 }
 
 struct comm_times comm_timed(const struct comm *comm, uint64_t number)
