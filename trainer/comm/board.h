@@ -30,9 +30,10 @@ int board_make(struct board *board, uint32_t children, struct error *err);
 void board_remove(struct board *board);
 /* Before every start but the first: `after` is why the one before failed. */
 void board_next(struct board *board, const char *after);
-uint64_t board_step(const struct board *board,
-                    uint32_t child);             /* where it is, or was when it ended; 0: before a step */
-uint64_t board_saved(const struct board *board); /* the step from which a start goes on; 0: from the beginning */
+/* The step in which a child is, or was when it ended; 0: before the first. */
+uint64_t board_step(const struct board *board, uint32_t child);
+/* The step from which a start goes on; 0: from the beginning. */
+uint64_t board_saved(const struct board *board);
 
 /* For a child, once, before there are threads: takes over the descriptor. */
 void board_take(int fd, uint32_t child);

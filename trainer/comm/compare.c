@@ -1,4 +1,5 @@
 /* All processes compare the same blocks in the same order, so all of them find the same first difference. */
+#include "base/mem.h"
 #include "trainer/comm/rendezvous_parts.h"
 
 /* Takes the next text of a block; NULL at its end. A block is the host, then name and value of each fact, each text
@@ -43,7 +44,7 @@ static int compare_one(const struct rendezvous_fact *facts, size_t count, struct
 int rendezvous_compare(struct rendezvous *rendezvous, const struct rendezvous_fact *facts, size_t count,
                        struct error *err)
 {
-    struct buf block = {0};
+    SCOPED(buf_release) struct buf block = {0};
     struct rendezvous_blocks blocks;
     if (!rendezvous)
         return 0;
@@ -56,6 +57,5 @@ int rendezvous_compare(struct rendezvous *rendezvous, const struct rendezvous_fa
     for (uint32_t rank = 1; result == 0 && rank < rendezvous->options.size; rank++)
         result = compare_one(facts, count, blocks.of[0], blocks.of[rank], rank, err);
     rendezvous_blocks_release(&blocks);
-    buf_release(&block);
     return result;
 }

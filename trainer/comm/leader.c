@@ -111,7 +111,7 @@ void leader_set(struct rendezvous *rendezvous, struct str key, struct str bytes)
 static int leader_want(struct rendezvous *rendezvous, struct seat *seat, struct str key)
 {
     const struct value *value = rendezvous_find_value(rendezvous, key);
-    struct buf name = {0};
+    SCOPED(buf_release) struct buf name = {0};
     if (value) {
         answer(seat, key, buf_str(&value->bytes));
         return 0;
@@ -124,7 +124,6 @@ static int leader_want(struct rendezvous *rendezvous, struct seat *seat, struct 
     buf_add_str(&name, key);
     seat->wanted = mem_grow(seat->wanted, seat->wanted_count + 1, sizeof *seat->wanted);
     seat->wanted[seat->wanted_count++] = mem_copy_text(buf_text(&name));
-    buf_release(&name);
     return 0;
 }
 
@@ -149,7 +148,7 @@ static void check_left(struct rendezvous *rendezvous)
 void leader_take_block(struct rendezvous *rendezvous, uint32_t rank, struct str block)
 {
     struct leader *leader = rendezvous->leader;
-    struct buf all = {0};
+    SCOPED(buf_release) struct buf all = {0};
     assert(rank < rendezvous->options.size && !leader->seats[rank].has_given); /* one block for each exchange */
     leader->seats[rank].has_given = true;
     buf_reset(&leader->seats[rank].given);
@@ -168,7 +167,6 @@ void leader_take_block(struct rendezvous *rendezvous, uint32_t rank, struct str 
     }
     leader_put_all(rendezvous, FRAME_BLOCKS, all.data, all.size);
     rendezvous_take_blocks(rendezvous, buf_str(&all));
-    buf_release(&all);
 }
 
 static void worker_left(struct rendezvous *rendezvous, uint32_t rank)
@@ -227,19 +225,9 @@ static int seat_frame(struct rendezvous *rendezvous, uint32_t rank, const struct
     case FRAME_BYE:
         worker_left(rendezvous, rank);
         return 0;
-    case FRAME_HELLO:
-    case FRAME_AWAY:
-    case FRAME_CHALLENGE:
-    case FRAME_JOIN:
-    case FRAME_WELCOME:
-    case FRAME_REFUSAL:
-    case FRAME_BEGIN:
-    case FRAME_VALUE:
-    case FRAME_BLOCKS:
-    case FRAME_ABORT:
-        break;
+    default: /* no worker sends it */
+        return -1;
     }
-    return -1;
 }
 
 /* A rank's line broke without a BYE. Before all are there its seat is freed, because the rank may be started again. */
@@ -259,22 +247,6 @@ static void seat_broken(struct rendezvous *rendezvous, uint32_t rank)
     rendezvous->peers[rank].here = false;
     if (!rendezvous->begun)
         seat_clear(&rendezvous->leader->seats[rank]);
-}
-
-static void seat_read(struct rendezvous *rendezvous, uint32_t rank)
-{
-    struct line *line = &rendezvous->leader->seats[rank].line;
-    struct frame frame;
-    int taken = 0;
-    const int filled = line_fill(line);
-    while (line->fd >= 0 && (taken = line_take(line, &frame)) > 0)
-        if (seat_frame(rendezvous, rank, &frame) < 0) {
-            line->fault = MALFORMED;
-            taken = -1;
-            break;
-        }
-    if (line->fd >= 0 && (filled < 0 || taken < 0))
-        seat_broken(rendezvous, rank);
 }
 
 static void send_all(struct rendezvous *rendezvous)
@@ -342,8 +314,11 @@ void *leader_run(void *context)
             poll_add(&set, leader->listeners.fds[i], NULL);
         rendezvous_poll(rendezvous, &set);
         for (size_t i = 0; i < ranks; i++)
-            if (set.fds[i].revents)
-                seat_read(rendezvous, (uint32_t)((struct seat *)(void *)set.lines[i] - leader->seats));
+            if (set.fds[i].revents) {
+                const uint32_t rank = (uint32_t)((struct seat *)(void *)set.lines[i] - leader->seats);
+                if (rendezvous_read(rendezvous, set.lines[i], rank, seat_frame) < 0)
+                    seat_broken(rendezvous, rank);
+            }
         leader_read_strangers(rendezvous, &set);
         leader_accept(rendezvous);
         if (!rendezvous->begun && !rendezvous->failed)

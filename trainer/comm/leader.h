@@ -3,9 +3,9 @@
 
 #include "trainer/comm/rendezvous_parts.h"
 
-#define STRANGERS_MAX                                                                                                  \
-    64u /* connections that have not joined, at most; a further one replaces the oldest, first among
-                           * those that have not said HELLO */
+/* Connections that have not joined, at most; a further one replaces the oldest, first among those that have not said
+ * HELLO. */
+#define STRANGERS_MAX  64u
 #define STRANGER_QUEUE 4096u /* bytes that wait to be sent to one */
 #define ACCEPTS_MAX    16u   /* new connections between two looks at those that are there */
 
@@ -45,9 +45,9 @@ void leader_put_failure(struct rendezvous *rendezvous, struct line *line);
  * it. Errors: those of writing the FILE, or of `broadcast`. */
 int leader_announce(struct rendezvous *rendezvous, struct error *err);
 void leader_accept(struct rendezvous *rendezvous); /* new connections become strangers */
-void leader_read_strangers(struct rendezvous *rendezvous,
-                           const struct poll_set *ready); /* a stranger that proves the key gets a seat */
-void leader_begin(struct rendezvous *rendezvous);         /* begins the rendezvous if all are here */
+/* A stranger that proves the key gets a seat. */
+void leader_read_strangers(struct rendezvous *rendezvous, const struct poll_set *ready);
+void leader_begin(struct rendezvous *rendezvous); /* begins the rendezvous if all are here */
 /* Logs why a connection is closed ("it …"), at most once a second. */
 void leader_log_refused(struct rendezvous *rendezvous, int fd, const char *why);
 /* Closes the listener and drops strangers: all are here, or the rendezvous is over. */

@@ -62,6 +62,20 @@ void rendezvous_poll(struct rendezvous *rendezvous, struct poll_set *set)
     rendezvous->clock = clock;
 }
 
+int rendezvous_read(struct rendezvous *rendezvous, struct line *line, uint32_t rank,
+                    int (*take)(struct rendezvous *rendezvous, uint32_t rank, const struct frame *frame))
+{
+    struct frame frame;
+    int taken = 0;
+    const int filled = line_fill(line);
+    while (line->fd >= 0 && (taken = line_take(line, &frame)) > 0)
+        if (take(rendezvous, rank, &frame) < 0) {
+            line->fault = MALFORMED;
+            return -1;
+        }
+    return line->fd >= 0 && (filled < 0 || taken < 0) ? -1 : 0;
+}
+
 uint32_t rendezvous_frame_max(uint32_t size, bool from_first)
 {
     const size_t blocks = from_first ? (RENDEZVOUS_BLOCK_MAX + sizeof(uint32_t)) * size : 0;

@@ -33,9 +33,8 @@
 #define TICK_MS        250
 #define VALUES_BYTES   ((size_t)256 << 20) /* of all named values together, with VALUE_COST for each */
 #define VALUE_COST     128u
-#define QUEUE_BYTES                                                                                                    \
-    ((size_t)8 << 20) /* that wait for a process that does not read, besides one BLOCKS; more breaks
-                                          * its line */
+/* Bytes that wait for a process that does not read, besides one BLOCKS; more breaks its line. */
+#define QUEUE_BYTES ((size_t)8 << 20)
 
 struct begin {
     char outer[ADDRESS_TEXT]; /* rank 0's address as other machines see it; "": all are on one machine */
@@ -111,14 +110,18 @@ void poll_release(struct poll_set *set);
  * each time; this adds rendezvous->wake. */
 void rendezvous_poll(struct rendezvous *rendezvous, struct poll_set *set);
 
+/* Reads what has come on the line to `rank` and passes each frame to `take`, which may close the line. < 0: the line is
+ * broken, or `take` has refused a frame. */
+int rendezvous_read(struct rendezvous *rendezvous, struct line *line, uint32_t rank,
+                    int (*take)(struct rendezvous *rendezvous, uint32_t rank, const struct frame *frame));
+
 /* Whether the process at the other end may take part, as far as that is known without a key. */
 bool rendezvous_trusts(const struct rendezvous *rendezvous, int fd);
 void rendezvous_wake(struct rendezvous *rendezvous);  /* wakes the thread: there is something to send */
 void rendezvous_await(struct rendezvous *rendezvous); /* sleeps in a caller until something changes, or for a tick */
-int rendezvous_report_failure(struct rendezvous *rendezvous,
-                              struct error *err); /* reports the failure to a caller; returns -1 */
-void rendezvous_declare_failure(struct rendezvous *rendezvous, uint32_t lost,
-                                const struct error *err); /* the first failure counts */
+int rendezvous_report_failure(struct rendezvous *rendezvous, struct error *err); /* to a caller; returns -1 */
+/* Of several failures the first counts. */
+void rendezvous_declare_failure(struct rendezvous *rendezvous, uint32_t lost, const struct error *err);
 void rendezvous_take_failure(struct rendezvous *rendezvous, const struct rendezvous_failure *failure);
 void rendezvous_make_secret(struct rendezvous *rendezvous, const unsigned char nonce[NONCE_BYTES]);
 /* The room that a line needs for frames that all processes may send, and for those of rank 0. */

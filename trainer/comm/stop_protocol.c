@@ -8,6 +8,7 @@
  *
  * The first value that is set is final. Both cannot be set, because a process either begins or halts. All wait for the
  * value, so all do the same. */
+#include "base/mem.h"
 #include "trainer/comm/rendezvous_parts.h"
 
 #include <assert.h>
@@ -108,7 +109,7 @@ static int count_halted(struct rendezvous *rendezvous, uint64_t step, struct err
 int rendezvous_halt(struct rendezvous *rendezvous, uint64_t step, bool *discard, struct error *err)
 {
     char key[40];
-    struct buf value = {0};
+    SCOPED(buf_release) struct buf value = {0};
     assert(!rendezvous_has_begun(rendezvous, step)); /* else both values could be set */
     halted_key(step, rendezvous->options.rank, key);
     TRY(rendezvous_set(rendezvous, key, STR(""), err));
@@ -117,6 +118,5 @@ int rendezvous_halt(struct rendezvous *rendezvous, uint64_t step, bool *discard,
     step_key(step, key);
     const int result = rendezvous_get(rendezvous, key, HUGE_VAL, &value, err);
     *discard = result == 0 && str_equal(buf_str(&value), DISCARD);
-    buf_release(&value);
     return result;
 }

@@ -39,7 +39,7 @@ const struct value *rendezvous_find_value(const struct rendezvous *rendezvous, s
 void rendezvous_keep_value(struct rendezvous *rendezvous, struct str key, struct str bytes)
 {
     struct error err;
-    struct buf name = {0};
+    SCOPED(buf_release) struct buf name = {0};
     if (rendezvous_find_value(rendezvous, key))
         return;
     assert(key.size > 0 && key.size <= RENDEZVOUS_KEY_MAX && bytes.size <= RENDEZVOUS_VALUE_MAX);
@@ -53,10 +53,8 @@ void rendezvous_keep_value(struct rendezvous *rendezvous, struct str key, struct
         rendezvous->values = mem_grow(rendezvous->values, rendezvous->values_count ? 2 * rendezvous->values_count : 1,
                                       sizeof *rendezvous->values);
     struct value *value = &rendezvous->values[rendezvous->values_count++];
-    *value = (struct value){0};
     buf_add_str(&name, key);
-    value->key = mem_copy_text(buf_text(&name));
-    buf_release(&name);
+    *value = (struct value){.key = mem_copy_text(buf_text(&name))};
     buf_add_str(&value->bytes, bytes);
     pthread_cond_broadcast(&rendezvous->changed);
 }
@@ -107,10 +105,9 @@ int rendezvous_get(struct rendezvous *rendezvous, const char *key, double second
     rendezvous->waits++;
     found = rendezvous_find_value(rendezvous, name);
     if (!found && !rendezvous->leader) {
-        struct buf frame = {0};
+        SCOPED(buf_release) struct buf frame = {0};
         value_write(&frame, name, (struct str){0});
         line_put(&rendezvous->line, FRAME_GET, frame.data, frame.size);
-        buf_release(&frame);
         rendezvous_wake(rendezvous);
     }
     while (!found && result == 0) {

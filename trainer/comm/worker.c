@@ -244,10 +244,11 @@ static void begin(struct rendezvous *rendezvous, struct str bytes)
     pthread_cond_broadcast(&rendezvous->changed);
 }
 
-/* < 0: rank 0 never sends such a frame. */
-static int take_frame(struct rendezvous *rendezvous, const struct frame *frame)
+/* < 0: the frame is malformed. */
+static int take_frame(struct rendezvous *rendezvous, uint32_t rank, const struct frame *frame)
 {
     struct str key, bytes;
+    (void)rank; /* 0 */
     switch ((enum frame_kind)frame->kind) {
     case FRAME_BEGIN:
         begin(rendezvous, frame->bytes);
@@ -272,19 +273,9 @@ static int take_frame(struct rendezvous *rendezvous, const struct frame *frame)
         line_close(&rendezvous->line);
         pthread_cond_broadcast(&rendezvous->changed);
         return 0;
-    case FRAME_HELLO:
-    case FRAME_AWAY:
-    case FRAME_CHALLENGE:
-    case FRAME_JOIN:
-    case FRAME_WELCOME:
-    case FRAME_REFUSAL:
-    case FRAME_SET:
-    case FRAME_GET:
-    case FRAME_BLOCK:
-    case FRAME_FAILED:
-        break;
+    default: /* rank 0 never sends it */
+        return -1;
     }
-    return -1;
 }
 
 /* The line ended without a BYE: rank 0 died. */
@@ -297,23 +288,6 @@ static void broken(struct rendezvous *rendezvous)
         return;
     fail_peer_lost(&rendezvous->peers[0], fault, &err);
     rendezvous_declare_failure(rendezvous, 0, &err);
-}
-
-static void read_line(struct rendezvous *rendezvous)
-{
-    struct frame frame;
-    int taken = 0;
-    if (rendezvous->line.fd < 0)
-        return;
-    const int filled = line_fill(&rendezvous->line);
-    while (rendezvous->line.fd >= 0 && (taken = line_take(&rendezvous->line, &frame)) > 0)
-        if (take_frame(rendezvous, &frame) < 0) {
-            rendezvous->line.fault = MALFORMED;
-            taken = -1;
-            break;
-        }
-    if (rendezvous->line.fd >= 0 && (filled < 0 || taken < 0))
-        broken(rendezvous);
 }
 
 static void send_line(struct rendezvous *rendezvous)
@@ -354,7 +328,9 @@ void *worker_run(void *context)
         set.count = 0;
         if (rendezvous->line.fd >= 0)
             poll_add(&set, rendezvous->line.fd, &rendezvous->line);
-        read_line(rendezvous); /* frames that came with the welcome are here already */
+        /* Frames that came with the welcome are here already. */
+        if (rendezvous->line.fd >= 0 && rendezvous_read(rendezvous, &rendezvous->line, 0, take_frame) < 0)
+            broken(rendezvous);
         send_line(rendezvous);
         rendezvous_poll(rendezvous, &set);
         watch_first(rendezvous);
