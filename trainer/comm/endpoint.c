@@ -114,10 +114,9 @@ void endpoint_describe(const struct listeners *listeners, const struct job_key *
 static int check_free(const char *path, struct error *err)
 {
     struct error ignored;
-    struct buf there = {0};
+    SCOPED(buf_release) struct buf there = {0};
     const bool ours = !path_exists(path) || (file_read_all(path, ENDPOINT_FILE_BYTES, &there, &ignored) == 0 &&
                                              (there.size == 0 || str_starts(buf_str(&there), STR(FIRST_WORDS))));
-    buf_release(&there);
     if (ours)
         return 0;
     fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "exists and is not a rendezvous file: it is not replaced");
@@ -143,18 +142,25 @@ void endpoint_withdraw(const struct endpoint *endpoint, struct str text)
         (void)path_remove(endpoint->path, &ignored);
 }
 
-static void add_all(struct addresses *addresses, const char *host, const char *port, int flags, int *reason)
+int address_find(const char *host, const char *port, int flags, struct addrinfo **found)
 {
     const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | flags};
-    struct addrinfo *found = NULL;
-    *reason = getaddrinfo(host, port, &wanted, &found);
-    for (const struct addrinfo *one = *reason == 0 ? found : NULL; one && addresses->count < ADDRESSES_MAX;
-         one = one->ai_next) {
+    *found = NULL;
+    return getaddrinfo(host, port, &wanted, found);
+}
+
+/* Returns 0 or the error of getaddrinfo. */
+static int add_all(struct addresses *addresses, const char *host, const char *port, int flags)
+{
+    struct addrinfo *found;
+    const int reason = address_find(host, port, flags, &found);
+    for (const struct addrinfo *one = found; one && addresses->count < ADDRESSES_MAX; one = one->ai_next) {
         memcpy(&addresses->at[addresses->count], one->ai_addr, one->ai_addrlen);
         addresses->size[addresses->count++] = one->ai_addrlen;
     }
-    if (*reason == 0)
+    if (found)
         freeaddrinfo(found);
+    return reason;
 }
 
 /* Reads the key's line; returns what follows, or NULL. */
@@ -173,7 +179,7 @@ static const char *read_key(const char *text, struct job_key *key)
 int endpoint_read(struct str text, struct addresses *addresses)
 {
     char copy[ENDPOINT_FILE_BYTES + 1], host[ADDRESS_TEXT], port[8];
-    int used = 0, reason;
+    int used = 0;
     *addresses = (struct addresses){0};
     if (text.size >= sizeof copy)
         return -1;
@@ -186,25 +192,23 @@ int endpoint_read(struct str text, struct addresses *addresses)
         used = 0;
         if (sscanf(at, "at %63s %5[0-9] %n", host, port, &used) != 2 || used == 0)
             return -1;
-        add_all(addresses, host, port, AI_NUMERICHOST, &reason);
+        (void)add_all(addresses, host, port, AI_NUMERICHOST);
     }
     return at ? 0 : -1;
 }
 
 int endpoint_resolve(const struct endpoint *endpoint, struct addresses *addresses, struct error *err)
 {
-    struct buf text = {0};
-    int reason = 0;
+    SCOPED(buf_release) struct buf text = {0};
     *addresses = (struct addresses){0};
     if (!endpoint->path) {
-        add_all(addresses, endpoint->host, endpoint->port, 0, &reason);
+        const int reason = add_all(addresses, endpoint->host, endpoint->port, 0);
         return reason ? fail(err, ERR_USAGE, "%s is not known: %s", endpoint->host, gai_strerror(reason)) : 0;
     }
-    int result = file_read_all(endpoint->path, ENDPOINT_FILE_BYTES, &text, err);
-    if (result == 0 && endpoint_read(buf_str(&text), addresses) < 0)
-        result = fail_at(err, ERR_USAGE, endpoint->path, ERROR_NO_OFFSET, "does not describe a meeting of processes");
-    buf_release(&text);
-    return result;
+    TRY(file_read_all(endpoint->path, ENDPOINT_FILE_BYTES, &text, err));
+    if (endpoint_read(buf_str(&text), addresses) == 0)
+        return 0;
+    return fail_at(err, ERR_USAGE, endpoint->path, ERROR_NO_OFFSET, "does not describe a meeting of processes");
 }
 
 bool endpoint_is_hidden(const struct endpoint *endpoint)

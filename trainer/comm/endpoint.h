@@ -49,11 +49,13 @@ void endpoint_withdraw(const struct endpoint *endpoint, struct str text);
 int endpoint_resolve(const struct endpoint *endpoint, struct addresses *addresses, struct error *err);
 /* Whether there is a FILE that this user may not read: then waiting does not help. */
 bool endpoint_is_hidden(const struct endpoint *endpoint);
-int endpoint_read(struct str text,
-                  struct addresses *addresses); /* parses what endpoint_describe wrote; < 0: malformed */
+/* Parses what endpoint_describe wrote; < 0: malformed. */
+int endpoint_read(struct str text, struct addresses *addresses);
 /* A socket connected to addresses->at[i] within `seconds`, or -1 with errno. */
 int endpoint_connect(const struct addresses *addresses, size_t i, double seconds);
 
+/* getaddrinfo for a TCP socket, with these flags and AI_NUMERICSERV; 0 or its error. The caller frees *found. */
+int address_find(const char *host, const char *port, int flags, struct addrinfo **found);
 /* Addresses of IPv4 or IPv6. address_text writes an IPv4 address mapped into IPv6 as IPv4. */
 bool address_is_loopback(const struct sockaddr *address);
 /* Whether it means the same on every machine. A link-local one needs the name of an interface. NULL is not usable. */

@@ -46,15 +46,14 @@ static int listen_anywhere(const char *port, struct listeners *listeners)
 
 static struct addrinfo *resolve(const char *host, const char *port, int flags)
 {
-    const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | flags};
-    struct addrinfo *found = NULL;
+    struct addrinfo *found;
     char bare[256];
     const size_t size = strlen(host);
     if (size > 2 && size < sizeof bare && host[0] == '[' && host[size - 1] == ']') { /* [::1] */
         snprintf(bare, sizeof bare, "%.*s", (int)size - 2, host + 1);
         host = bare;
     }
-    return getaddrinfo(host, port, &wanted, &found) == 0 ? found : NULL;
+    return address_find(host, port, flags, &found) == 0 ? found : NULL;
 }
 
 /* Whether the address is listed again further on. Resolvers give 127.0.0.1 twice where a table of hosts has ::1 too. */

@@ -83,9 +83,8 @@ static const char *name_of(const struct sockaddr *address, socklen_t size, char 
 
 static struct addrinfo *resolve(const char *address, const char *port)
 {
-    const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
-    struct addrinfo *found = NULL;
-    return getaddrinfo(address, port, &wanted, &found) == 0 ? found : NULL;
+    struct addrinfo *found;
+    return address_find(address, port, AI_NUMERICHOST, &found) == 0 ? found : NULL;
 }
 
 static const char *place_name(const struct place *place, char out[NAME_BYTES])

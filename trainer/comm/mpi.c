@@ -9,10 +9,10 @@
 #include <assert.h>
 #include <mpi.h>
 #include <stdatomic.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "base/progress.h"
+#include "trainer/comm/poll_pause.h"
 
 #define CHUNK_BYTES   ((size_t)1 << 30)
 #define CLOSE_SECONDS 5.0 /* within which all processes close */
@@ -38,15 +38,6 @@ static int fail_mpi(int code, struct error *err)
         if (code != MPI_SUCCESS)                                                                                       \
             return fail_mpi(code, err);                                                                                \
     } while (0)
-
-/* Sleeps between two polls: for a 32nd of the time waited so far, which bounds the delay, and for a tenth of a
- * millisecond at most, because MPI moves messages only when it is called. */
-static void pause_between_polls(double waited)
-{
-    const double most = 1e-4, least = 2e-5, seconds = waited / 32 < most ? waited / 32 : most;
-    if (seconds >= least)
-        nanosleep(&(struct timespec){.tv_nsec = (long)(seconds * 1e9)}, NULL);
-}
 
 static int wait_until(struct processes *all, MPI_Request *request, double timeout, struct error *err)
 {

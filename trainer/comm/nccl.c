@@ -13,10 +13,10 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "base/progress.h"
+#include "trainer/comm/poll_pause.h"
 
 #if NCCL_VERSION_CODE < 21800
 #error "NCCL 2.18 is the minimum: communicators that do not block"
@@ -62,14 +62,6 @@ static int fail_nccl(const struct processes *all, ncclResult_t code, struct erro
         if (code_ != cudaSuccess)                                                                                      \
             return fail(err, ERR_RESOURCE, "CUDA: %s, in %s", cudaGetErrorString(code_), #call);                       \
     } while (0)
-
-/* Sleeps between two polls: for a 32nd of the time waited so far, which bounds the delay. */
-static void pause_between_polls(double waited)
-{
-    const double most = 1e-4, least = 2e-5, seconds = waited / 32 < most ? waited / 32 : most;
-    if (seconds >= least)
-        nanosleep(&(struct timespec){.tv_nsec = (long)(seconds * 1e9)}, NULL);
-}
 
 /* Aborts the communicator, and with it work on the GPU that waits for a lost process: freeing memory would wait for
  * that work. */
