@@ -118,6 +118,14 @@ struct comm_work {
 #define COMM_SUM_OF(number_type, array, number_count)                                                                  \
     ((struct comm_work){.operation = COMM_SUM, .type = number_type, .out = array, .count = number_count})
 
+/* The array of rank 0 to all. */
+#define COMM_BROADCAST_OF(number_type, array, number_count)                                                            \
+    ((struct comm_work){.operation = COMM_BROADCAST, .type = number_type, .out = array, .count = number_count})
+
+/* The parts of all, each at its place in the array. */
+#define COMM_GATHER_OF(number_type, array, part_counts)                                                                \
+    ((struct comm_work){.operation = COMM_ALL_GATHER, .type = number_type, .out = array, .out_counts = part_counts})
+
 #define COMM_QUEUE 512 /* maximum of operations that are started and not done; comm_start waits for room */
 
 /* Whether sums may be on_device. */

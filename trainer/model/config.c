@@ -234,14 +234,13 @@ static void take_heads(const json_t *json, struct model_config *config)
     config->labels = tuned.labels;
     config->several = tuned.several;
     const json_t *names = json_object_get(json, "id2label");
-    const char **labels = mem_array((size_t)config->labels, sizeof *labels);
+    SCOPED(mem_free_at) const char **labels = mem_array((size_t)config->labels, sizeof *labels);
     for (int32_t i = 0; i < config->labels; i++) {
         char key[12];
         snprintf(key, sizeof key, "%" PRId32, i);
         labels[i] = json_string_value(json_object_get(names, key));
     }
     config->label_names = label_names(labels, (size_t)config->labels);
-    mem_free(labels);
     const char *task = json_string_value(json_object_get(json, "finetuning_task"));
     snprintf(config->tuned_for, sizeof config->tuned_for, "%s", task ? task : "");
 }
@@ -296,11 +295,9 @@ static int config_take(const char *path, const json_t *json, struct model_config
 
 int config_read(const char *path, struct model_config *config, struct error *err)
 {
-    json_t *json = NULL;
+    json_auto_t *json = NULL;
     TRY(json_read_foreign(path, CONFIG_BYTES_MAX, ERR_UNSAFE, &json, err));
-    const int result = config_take(path, json, config, err);
-    json_decref(json);
-    return result;
+    return config_take(path, json, config, err);
 }
 
 char *config_locate(const char *directory)

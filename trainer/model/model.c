@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/same_math.h"
+#include "trainer/backend/copies.h"
 
 static void set_sizes(struct model *model, const struct model_config *config, const struct ops *ops,
                       const struct model_budget *budget)
@@ -54,15 +55,6 @@ static void fill_turns(struct model *model, void *turns, double theta)
     ops->unmap(ops->device, turns, host, bytes, MAP_FILL);
 }
 
-static void fill_label_weights(struct model *model)
-{
-    const struct ops *ops = model->ops;
-    const size_t bytes = (size_t)model->config.labels * sizeof *model->label_weights;
-    void *host = ops->map(ops->device, model->label_weights, bytes, MAP_FILL);
-    memcpy(host, model->config.label_weights, bytes);
-    ops->unmap(ops->device, model->label_weights, host, bytes, MAP_FILL);
-}
-
 struct model *model_open(const struct model_config *config, const struct ops *ops, const struct model_budget *budget)
 {
     struct model *model = mem_clear(1, sizeof *model);
@@ -72,7 +64,8 @@ struct model *model_open(const struct model_config *config, const struct ops *op
     plan_buffers(model, &plan, NULL);
     plan_buffers(model, &plan, ops->allocate(ops->device, plan.bytes));
     if (model->label_weights)
-        fill_label_weights(model);
+        ops_write(ops, model->label_weights, config->label_weights,
+                  (size_t)config->labels * sizeof *model->label_weights);
     if (config->theta_global > 0) {
         fill_turns(model, model->turns[0], config->theta_local);
         fill_turns(model, model->turns[1], config->theta_global);
@@ -212,15 +205,13 @@ void model_metrics_sums(const struct model_metrics *metrics, double sums[STEP_SU
  * here. */
 static void take(struct model *model, struct model_metrics *metrics)
 {
-    const struct ops *ops = model->ops;
-    const size_t bytes = STEP_SUMS * sizeof *model->sums;
-    double *sums = ops->map(ops->device, model->sums, bytes, MAP_READ);
+    double sums[STEP_SUMS];
+    ops_read(model->ops, model->sums, sums, sizeof sums);
     model_metrics_add(metrics, sums);
     for (int h = 0; h < HEAD_KINDS; h++)
         metrics->heads[h].count += model->counts.heads[h].count;
     metrics->sequences += model->counts.sequences;
     metrics->tokens += model->counts.tokens;
-    ops->unmap(ops->device, model->sums, sums, bytes, MAP_READ);
     forget(model);
 }
 

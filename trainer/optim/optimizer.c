@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/same_math.h"
+#include "trainer/backend/copies.h"
 
 /* Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon/), for hidden matrices; formulas as in
  * torch/optim/_muon.py. With g the clipped gradient of a matrix P [A, B]
@@ -230,9 +231,7 @@ void optimizer_work_init(struct update_work *work, enum optimizer_kind kind, con
         list_matrices(work, kind, params);
         work->lent = ops->allocate(device, optimizer_lent_bytes(kind, ops, params));
     }
-    struct param_chunk *table = ops->map(device, work->chunks, chunk_bytes, MAP_FILL);
-    memcpy(table, params->chunks, chunk_bytes);
-    ops->unmap(device, work->chunks, table, chunk_bytes, MAP_FILL);
+    ops_write(ops, work->chunks, params->chunks, chunk_bytes);
     int32_t *firsts = ops->map(device, work->firsts, first_bytes, MAP_FILL);
     for (size_t chunk = 0, tensor = 0; tensor <= tensors; tensor++) {
         while (chunk < chunks && (size_t)params->chunks[chunk].tensor < tensor)

@@ -109,14 +109,12 @@ static int decide(struct comm_backend *backend, const struct card *cards, uint32
 int comm_backend_agree(struct comm_backend *backend, struct rendezvous *rendezvous, uint32_t size, struct error *err)
 {
     struct card card = {.able = backend->able, .shares = backend->shares};
-    struct card *cards = mem_array(size, sizeof *cards);
+    SCOPED(mem_free_at) struct card *cards = mem_array(size, sizeof *cards);
     memcpy(card.gpu, backend->gpu, sizeof card.gpu);
-    int result = rendezvous_all_gather_equal(rendezvous, &card, sizeof card, cards, err);
-    if (result == 0)
-        result = decide(backend, cards, size, err);
-    mem_free(cards);
-    if (result < 0 || backend->kind != COMM_NCCL)
-        return result;
+    TRY(rendezvous_all_gather_equal(rendezvous, &card, sizeof card, cards, err));
+    TRY(decide(backend, cards, size, err));
+    if (backend->kind != COMM_NCCL)
+        return 0;
     const char *version = comm_kind_version(COMM_NCCL, err);
     return version ? rendezvous_compare(
                          rendezvous, &(struct rendezvous_fact){.name = "the version of NCCL", .value = version}, 1, err)

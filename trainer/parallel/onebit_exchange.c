@@ -11,6 +11,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "trainer/backend/copies.h"
 
 struct onebit {
     struct onebit_layout layout;
@@ -50,15 +51,6 @@ static void *zeros(const struct ops *ops, size_t count, size_t each)
     return memory;
 }
 
-static void put_places(struct onebit *o)
-{
-    const size_t bytes = o->layout.table->chunk_count * sizeof *o->at;
-    o->at = zeros(o->ops, o->layout.table->chunk_count, sizeof *o->at);
-    size_t *at = o->ops->map(o->ops->device, o->at, bytes, MAP_FILL);
-    memcpy(at, o->layout.at, bytes);
-    o->ops->unmap(o->ops->device, o->at, at, bytes, MAP_FILL);
-}
-
 struct onebit *onebit_open(const struct params *params, bool group, const struct ops *ops, struct comm *comm)
 {
     struct onebit *o = mem_clear(1, sizeof *o);
@@ -70,7 +62,8 @@ struct onebit *onebit_open(const struct params *params, bool group, const struct
     o->rank = rank;
     o->size = size;
     const size_t units = l->first[rank + 1] - l->first[rank];
-    put_places(o);
+    o->at = zeros(ops, l->table->chunk_count, sizeof *o->at);
+    ops_write(ops, o->at, l->at, l->table->chunk_count * sizeof *o->at);
     o->errors = zeros(ops, l->count, sizeof *o->errors);
     o->served = zeros(ops, own_part(o, rank), sizeof *o->served);
     o->bits = zeros(ops, l->count / 8, 1);
@@ -146,44 +139,40 @@ static int run_staged(struct onebit *o, struct comm_work work, struct error *err
     return 0;
 }
 
-static struct comm_work bits_out(const struct onebit *o)
-{
-    return (struct comm_work){.operation = COMM_ALL_TO_ALL,
-                              .type = COMM_BYTE,
-                              .in = o->bits,
-                              .in_counts = o->part_bytes,
-                              .out = o->bits_of_all,
-                              .out_counts = o->own_bytes};
-}
+/* The exchanges of an update, in this order. */
+enum { ALPHAS_OUT, BITS_OUT, SIGMAS_IN, BITS_IN, EXCHANGES };
 
-static struct comm_work alphas_out(const struct onebit *o)
+static struct comm_work exchange_of(const struct onebit *o, int which)
 {
-    return (struct comm_work){.operation = COMM_ALL_TO_ALL,
-                              .type = COMM_FLOAT,
-                              .in = o->alphas,
-                              .in_counts = o->part_units,
-                              .out = o->alphas_of_all,
-                              .out_counts = o->own_units};
-}
-
-static struct comm_work bits_in(const struct onebit *o)
-{
-    return (struct comm_work){
-        .operation = COMM_ALL_GATHER, .type = COMM_BYTE, .out = o->bits, .out_counts = o->part_bytes};
-}
-
-static struct comm_work sigmas_in(const struct onebit *o)
-{
-    return (struct comm_work){
-        .operation = COMM_ALL_GATHER, .type = COMM_FLOAT, .out = o->sigmas, .out_counts = o->part_units};
+    switch (which) {
+    case ALPHAS_OUT:
+        return (struct comm_work){.operation = COMM_ALL_TO_ALL,
+                                  .type = COMM_FLOAT,
+                                  .in = o->alphas,
+                                  .in_counts = o->part_units,
+                                  .out = o->alphas_of_all,
+                                  .out_counts = o->own_units};
+    case BITS_OUT:
+        return (struct comm_work){.operation = COMM_ALL_TO_ALL,
+                                  .type = COMM_BYTE,
+                                  .in = o->bits,
+                                  .in_counts = o->part_bytes,
+                                  .out = o->bits_of_all,
+                                  .out_counts = o->own_bytes};
+    case SIGMAS_IN:
+        return COMM_GATHER_OF(COMM_FLOAT, o->sigmas, o->part_units);
+    default:
+        return COMM_GATHER_OF(COMM_BYTE, o->bits, o->part_bytes);
+    }
 }
 
 uint64_t onebit_wire_bytes(const struct onebit *o)
 {
-    const struct comm_work works[] = {bits_out(o), alphas_out(o), bits_in(o), sigmas_in(o)};
     uint64_t bytes = 0;
-    for (size_t i = 0; i < sizeof works / sizeof *works; i++)
-        bytes += comm_wire_bytes(&works[i], o->rank, o->size);
+    for (int which = 0; which < EXCHANGES; which++) {
+        const struct comm_work work = exchange_of(o, which);
+        bytes += comm_wire_bytes(&work, o->rank, o->size);
+    }
     return bytes;
 }
 
@@ -197,25 +186,13 @@ static int exchange_squares(struct onebit *o, const struct update_work *work, st
     for (size_t i = 0; i < work->chunk_count; i++)
         own += squares[i];
     o->totals[o->rank] = own;
-    const int result = comm_run(
-        o->comm,
-        (struct comm_work){.operation = COMM_ALL_GATHER, .type = COMM_DOUBLE, .out = o->totals, .out_counts = o->ones},
-        err);
+    const int result = comm_run(o->comm, COMM_GATHER_OF(COMM_DOUBLE, o->totals, o->ones), err);
     for (uint32_t r = 0; r < o->size; r++)
         all += o->totals[r];
     memset(squares, 0, bytes);
     squares[0] = o->size * all;
     o->ops->unmap(o->ops->device, work->squares, squares, bytes, MAP_CHANGE);
     return result;
-}
-
-static struct step_record record_of(const struct onebit *o, const struct update_work *work)
-{
-    const size_t bytes = sizeof *work->record;
-    struct step_record *host = o->ops->map(o->ops->device, work->record, bytes, MAP_READ);
-    const struct step_record record = *host;
-    o->ops->unmap(o->ops->device, work->record, host, bytes, MAP_READ);
-    return record;
 }
 
 int onebit_update(struct onebit *o, const struct optimizer *optimizer, const struct update_memory *memory,
@@ -227,7 +204,8 @@ int onebit_update(struct onebit *o, const struct optimizer *optimizer, const str
     optimizer_squares(ops, memory, work, all_chunks(work));
     TRY(exchange_squares(o, work, err));
     optimizer_factors(optimizer, ops, work, update);
-    const struct step_record record = record_of(o, work);
+    struct step_record record;
+    ops_read(ops, work->record, &record, sizeof record);
     if (record.skipped)
         return 0;
     const struct onebit_update facts = {
@@ -244,11 +222,11 @@ int onebit_update(struct onebit *o, const struct optimizer *optimizer, const str
     };
     const struct onebit_pass pass = {&o->layout, &facts, work, o->at};
     CALL(ops, compress, pass, o->errors, o->bits, o->alphas);
-    TRY(run_staged(o, alphas_out(o), err));
-    TRY(run_staged(o, bits_out(o), err));
+    TRY(run_staged(o, exchange_of(o, ALPHAS_OUT), err));
+    TRY(run_staged(o, exchange_of(o, BITS_OUT), err));
     CALL(ops, serve, pass, o->rank, o->bits_of_all, o->alphas_of_all, o->served, o->bits, o->sigmas);
-    TRY(run_staged(o, sigmas_in(o), err));
-    TRY(run_staged(o, bits_in(o), err));
+    TRY(run_staged(o, exchange_of(o, SIGMAS_IN), err));
+    TRY(run_staged(o, exchange_of(o, BITS_IN), err));
     CALL(ops, decompress, pass, o->bits, o->sigmas);
     return 0;
 }
@@ -277,8 +255,7 @@ static int move(struct onebit *o, uint32_t from, uint32_t to, const float *in, f
 /* Broadcasts whose errors rank 0 wants next; `size`: no more. */
 static int ask(struct onebit *o, int64_t *asked, struct error *err)
 {
-    return comm_run(o->comm,
-                    (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_INT64, .out = asked, .count = 1}, err);
+    return comm_run(o->comm, COMM_BROADCAST_OF(COMM_INT64, asked, 1), err);
 }
 
 /* Maps an array of errors; MAP_READ or MAP_FILL. A part may be empty. */
@@ -292,32 +269,24 @@ static void unmap_errors(const struct onebit *o, float *errors, float *host, siz
     o->ops->unmap(o->ops->device, errors, host, (count > 0 ? count : 1) * sizeof *errors, mode);
 }
 
-/* Sends `count` errors of rank `from` to rank 0's host memory. */
-static int fetch(struct onebit *o, uint32_t from, float *errors, float *out, size_t count, struct error *err)
+/* Moves `count` errors of process `rank` to rank 0's array `out` (MAP_READ), or from it (MAP_FILL). */
+static int carry(struct onebit *o, uint32_t rank, enum map_mode mode, float *errors, float *out, size_t count,
+                 struct error *err)
 {
-    if (o->rank != from)
-        return move(o, from, 0, NULL, out, count, err);
-    float *host = map_errors(o, errors, count, MAP_READ);
-    const int result = move(o, from, 0, host, out, count, err);
-    unmap_errors(o, errors, host, count, MAP_READ);
+    float *host = o->rank == rank ? map_errors(o, errors, count, mode) : NULL;
+    const int result =
+        mode == MAP_READ ? move(o, rank, 0, host, out, count, err) : move(o, 0, rank, out, host, count, err);
+    if (host)
+        unmap_errors(o, errors, host, count, mode);
     return result;
 }
 
-/* The reverse. */
-static int deliver(struct onebit *o, uint32_t to, const float *in, float *errors, size_t count, struct error *err)
+/* The same with both kinds of errors of a process. */
+static int carry_both(struct onebit *o, uint32_t rank, enum map_mode mode, float *worker, float *server,
+                      struct error *err)
 {
-    if (o->rank != to)
-        return move(o, 0, to, in, NULL, count, err);
-    float *host = map_errors(o, errors, count, MAP_FILL);
-    const int result = move(o, 0, to, in, host, count, err);
-    unmap_errors(o, errors, host, count, MAP_FILL);
-    return result;
-}
-
-static int collect(struct onebit *o, uint32_t rank, float *worker, float *server, struct error *err)
-{
-    TRY(fetch(o, rank, o->errors, worker, o->layout.count, err));
-    return fetch(o, rank, o->served, server, own_part(o, rank), err);
+    TRY(carry(o, rank, mode, o->errors, worker, o->layout.count, err));
+    return carry(o, rank, mode, o->served, server, own_part(o, rank), err);
 }
 
 static int read_errors(void *context, uint32_t rank, float *worker, float *server, struct error *err)
@@ -325,7 +294,7 @@ static int read_errors(void *context, uint32_t rank, float *worker, float *serve
     struct onebit *o = context;
     int64_t asked = rank;
     TRY(ask(o, &asked, err));
-    return collect(o, rank, worker, server, err);
+    return carry_both(o, rank, MAP_READ, worker, server, err);
 }
 
 /* The number of compact elements without padding, which depends on the number of processes. */
@@ -354,7 +323,7 @@ int onebit_serve_errors(struct onebit *o, struct error *err)
         assert(asked >= 0 && asked <= o->size);
         if (asked == o->size)
             return 0;
-        TRY(collect(o, (uint32_t)asked, NULL, NULL, err));
+        TRY(carry_both(o, (uint32_t)asked, MAP_READ, NULL, NULL, err));
     }
 }
 
@@ -370,19 +339,15 @@ enum { ERRORS_NONE, ERRORS_OWN, ERRORS_MEAN };
 static int take_own(struct onebit *o, const char *directory, int *result, struct error *err)
 {
     struct onebit_layout *l = &o->layout;
-    float *worker = mem_array(o->rank == 0 ? l->count : 1, sizeof *worker);
-    float *server = mem_array(o->rank == 0 ? l->count : 1, sizeof *server);
+    SCOPED(mem_free_at) float *worker = mem_array(o->rank == 0 ? l->count : 1, sizeof *worker);
+    SCOPED(mem_free_at) float *server = mem_array(o->rank == 0 ? l->count : 1, sizeof *server);
     int moved = 0;
     struct error second;
     for (uint32_t r = 0; moved == 0 && r < o->size; r++) {
         if (o->rank == 0 && *result == 0)
             *result = errors_read(directory, r, o->size, l->count, worker, own_part(o, r), server, err);
-        moved = deliver(o, r, worker, o->errors, l->count, &second);
-        if (moved == 0)
-            moved = deliver(o, r, server, o->served, own_part(o, r), &second);
+        moved = carry_both(o, r, MAP_FILL, worker, server, &second);
     }
-    mem_free(worker);
-    mem_free(server);
     if (moved < 0)
         *err = second;
     return moved;
@@ -398,13 +363,9 @@ static int take_mean(struct onebit *o, const char *directory, int *result, struc
     if (o->rank == 0)
         *result = errors_read_mean(directory, count, worker, server, err);
     struct error second;
-    int moved = comm_run(
-        o->comm, (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_FLOAT, .out = worker, .count = count},
-        &second);
+    int moved = comm_run(o->comm, COMM_BROADCAST_OF(COMM_FLOAT, worker, count), &second);
     if (moved == 0)
-        moved = comm_run(
-            o->comm, (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_FLOAT, .out = server, .count = count},
-            &second);
+        moved = comm_run(o->comm, COMM_BROADCAST_OF(COMM_FLOAT, server, count), &second);
     memcpy(served, server + from, (end - from) * sizeof *server);
     unmap_errors(o, o->errors, worker, o->layout.count, MAP_CHANGE);
     unmap_errors(o, o->served, served, end - from, MAP_FILL);

@@ -104,9 +104,7 @@ static int open_comm(struct process_group *processes, struct error *err)
 static int broadcast_by_comm(void *context, void *bytes, size_t size, struct error *err)
 {
     struct process_group *processes = context;
-    return comm_run(processes->comm,
-                    (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_BYTE, .out = bytes, .count = size},
-                    err);
+    return comm_run(processes->comm, COMM_BROADCAST_OF(COMM_BYTE, bytes, size), err);
 }
 
 /* Names the run for processes of other runs that come to its place by accident. No option stands in it: where those
@@ -304,8 +302,7 @@ static int run(struct process_group *processes, struct comm_work work, struct er
 int process_group_broadcast(struct process_group *processes, void *bytes, size_t size, struct error *err)
 {
     assert(bytes || size == 0);
-    return run(processes,
-               (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_BYTE, .out = bytes, .count = size}, err);
+    return run(processes, COMM_BROADCAST_OF(COMM_BYTE, bytes, size), err);
 }
 
 int process_group_all_reduce(struct process_group *processes, double *values, size_t count, struct error *err)
@@ -318,37 +315,24 @@ int process_group_all_reduce_counts(struct process_group *processes, int64_t *va
     return run(processes, COMM_SUM_OF(COMM_INT64, values, count), err);
 }
 
-/* Exchanges texts whose sizes, each with a NUL, all processes know. */
-static int gather_sized(struct process_group *processes, struct str text, const int64_t *sizes, struct buf *all,
-                        struct error *err)
-{
-    size_t *counts = mem_array(processes->size, sizeof *counts), total = 0;
-    for (uint32_t r = 0; r < processes->size; r++)
-        total += counts[r] = (size_t)sizes[r];
-    char *mine = mem_clear(text.size + 1, 1), *bytes = mem_clear(total, 1);
-    memcpy(mine, text.data, text.size);
-    const int result =
-        run(processes,
-            (struct comm_work){
-                .operation = COMM_ALL_GATHER, .type = COMM_BYTE, .in = mine, .out = bytes, .out_counts = counts},
-            err);
-    if (result == 0)
-        buf_add(all, bytes, total);
-    mem_free(counts);
-    mem_free(mine);
-    mem_free(bytes);
-    return result;
-}
-
 int process_group_gather_texts(struct process_group *processes, struct str text, struct buf *all, struct error *err)
 {
-    SCOPED(mem_free_at) int64_t *sizes = mem_clear(processes->size, sizeof *sizes);
+    SCOPED(mem_free_at) int64_t *sizes = mem_clear(processes->size, sizeof *sizes); /* of the texts, each with a NUL */
+    SCOPED(mem_free_at) size_t *counts = mem_array(processes->size, sizeof *counts);
+    size_t total = 0, before = 0;
     sizes[processes->rank] = (int64_t)text.size + 1;
     TRY(process_group_all_reduce_counts(processes, sizes, processes->size, err));
-    for (uint32_t r = 0; r < processes->size; r++)
+    for (uint32_t r = 0; r < processes->size; r++) {
         if (sizes[r] < 1 || sizes[r] > TEXT_BYTES_MAX)
             return fail(err, ERR_PEER, "rank %" PRIu32 " announces a text of %" PRId64 " bytes", r, sizes[r]);
-    return gather_sized(processes, text, sizes, all, err);
+        before = r == processes->rank ? total : before;
+        total += counts[r] = (size_t)sizes[r];
+    }
+    SCOPED(mem_free_at) char *bytes = mem_clear(total, 1);
+    memcpy(bytes + before, text.data, text.size);
+    TRY(run(processes, COMM_GATHER_OF(COMM_BYTE, bytes, counts), err));
+    buf_add(all, bytes, total);
+    return 0;
 }
 
 /* The first rank that has the most common hash: if one replica is damaged, it is the one that differs. */

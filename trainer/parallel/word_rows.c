@@ -62,8 +62,7 @@ struct comm_work word_rows_tell(struct word_rows *rows, const struct batch *batc
     memset(own, 0, rows->bytes);
     for (int32_t i = 0; batch && i < batch->tokens; i++)
         own[batch->ids[i] / 8] |= (uint8_t)(1 << batch->ids[i] % 8);
-    return (struct comm_work){
-        .operation = COMM_ALL_GATHER, .type = COMM_BYTE, .out = rows->marks, .out_counts = rows->counts};
+    return COMM_GATHER_OF(COMM_BYTE, rows->marks, rows->counts);
 }
 
 static bool is_marked_by(const struct word_rows *rows, uint32_t rank, size_t row)

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "trainer/backend/copies.h"
 
 enum { SUMS = 3 }; /* sums per chunk (struct update_work) */
 
@@ -151,11 +152,7 @@ static int gather_sums(struct zero *z, double *memory, size_t each, struct error
     }
     double *all = z->ops->map(z->ops->device, memory, bytes, MAP_CHANGE);
     carry_sums(z, z->rank, each, z->sums + before, all, false);
-    const int result =
-        comm_run(z->comm,
-                 (struct comm_work){
-                     .operation = COMM_ALL_GATHER, .type = COMM_DOUBLE, .out = z->sums, .out_counts = z->sum_counts},
-                 err);
+    const int result = comm_run(z->comm, COMM_GATHER_OF(COMM_DOUBLE, z->sums, z->sum_counts), err);
     double *from = z->sums;
     for (uint32_t r = 0; result == 0 && r < z->partition->size; r++) {
         carry_sums(z, r, each, from, all, true);
@@ -198,18 +195,14 @@ static void store(const struct zero *z, const struct slice *slice)
 
 static struct comm_work gather_work(const struct zero *z, size_t bucket, void *weights)
 {
-    return (struct comm_work){
-        .operation = COMM_ALL_GATHER,
-        .type = is_whole(z) ? COMM_FLOAT : COMM_BF16, /* for fp16 too: only the size of 2 bytes matters */
-        .out = at(weights, z->partition->buckets.items[bucket].from, z->ops->storage_size),
-        .out_counts = z->partition->counts + bucket * z->partition->size,
-    };
+    const enum comm_type type = is_whole(z) ? COMM_FLOAT : COMM_BF16; /* for fp16 too: only its 2 bytes matter */
+    return COMM_GATHER_OF(type, at(weights, z->partition->buckets.items[bucket].from, z->ops->storage_size),
+                          z->partition->counts + bucket * z->partition->size);
 }
 
 static struct comm_work vectors_work(const struct zero *z)
 {
-    return (struct comm_work){
-        .operation = COMM_ALL_GATHER, .type = COMM_FLOAT, .out = z->vectors, .out_counts = z->vector_counts};
+    return COMM_GATHER_OF(COMM_FLOAT, z->vectors, z->vector_counts);
 }
 
 /* Copies the vectors of a process: its own from packed memory to `vectors`, or, if `packed` is NULL, from `vectors` to
@@ -256,15 +249,16 @@ static int gather_vectors(struct zero *z, struct error *err)
     return 0;
 }
 
-/* How gather_params makes parameters: `apply` updates each own slice, which is then stored, and its bucket is gathered
- * over all processes while the next slice is updated. On a device with its own memory all slices are made first,
- * because a copy in host memory is sent. */
-struct making {
-    void (*apply)(const struct zero *zero, const struct slice *slice, const void *arguments);
-    const void *arguments;
+struct apply_arguments {
+    const struct optimizer *optimizer;
+    const void *sums;
+    const struct update_work *work;
+    const struct update *update;
 };
 
-static int gather_params(struct zero *z, const struct making *making, struct error *err)
+/* Updates each own slice (`apply` NULL: leaves it as it is) and stores it, while its bucket is gathered over all
+ * processes. On a device with its own memory all slices are made first, because a copy in host memory is sent. */
+static int gather_params(struct zero *z, const struct apply_arguments *apply, struct error *err)
 {
     const struct ops *ops = z->ops;
     const size_t count = z->partition->buckets.count, bytes = z->table->size * ops->storage_size;
@@ -273,8 +267,10 @@ static int gather_params(struct zero *z, const struct making *making, struct err
     int result = 0;
     for (size_t b = 0; b < count; b++) {
         const struct slice *slice = partition_slice(z->partition, b, z->rank);
-        if (slice->to > slice->from)
-            making->apply(z, slice, making->arguments);
+        if (apply && slice->to > slice->from) {
+            const struct update_memory own = memory_of(z, slice, apply->sums);
+            optimizer_apply(apply->optimizer, ops, &own, apply->work, apply->update, slice->chunks);
+        }
         store(z, slice);
         if (!staged)
             z->numbers[b] = comm_start(z->comm, gather_work(z, b, memory));
@@ -302,24 +298,9 @@ uint64_t zero_wire_bytes(const struct zero *z)
     return bytes + (is_whole(z) ? 0 : comm_wire_bytes(&vectors, z->rank, size));
 }
 
-struct apply_arguments {
-    const struct optimizer *optimizer;
-    const void *sums;
-    const struct update_work *work;
-    const struct update *update;
-};
-
-static void apply(const struct zero *z, const struct slice *slice, const void *arguments)
-{
-    const struct apply_arguments *a = arguments;
-    const struct update_memory memory = memory_of(z, slice, a->sums);
-    optimizer_apply(a->optimizer, z->ops, &memory, a->work, a->update, slice->chunks);
-}
-
 int zero_update(struct zero *z, const struct optimizer *optimizer, const void *sums, const struct update_work *work,
                 const struct update *update, struct error *err)
 {
-    const struct apply_arguments arguments = {optimizer, sums, work, update};
     const size_t count = z->partition->buckets.count;
     /* Clipping needs the norm of all gradients, of which each process has its own chunks. */
     for (size_t b = 0; b < count; b++) {
@@ -339,13 +320,7 @@ int zero_update(struct zero *z, const struct optimizer *optimizer, const void *s
     /* Trust ratios need the norms of whole tensors, whose slices several processes may hold. */
     if (optimizer_kinds[optimizer->kind].by_tensor)
         TRY(gather_sums(z, work->sums, SUMS, err));
-    return gather_params(z, &(struct making){apply, &arguments}, err);
-}
-
-/* The slices are what they shall be already: they are only stored and gathered. */
-static void leave(const struct zero *z, const struct slice *slice, const void *arguments)
-{
-    (void)z, (void)slice, (void)arguments;
+    return gather_params(z, &(struct apply_arguments){optimizer, sums, work, update}, err);
 }
 
 static int scatter(struct zero *z, enum checkpoint_array array, const float *flat, struct error *err)
@@ -383,15 +358,12 @@ int zero_scatter(struct zero *z, const float *params, const float *first, const 
     TRY(scatter(z, CHECKPOINT_SECOND, second, err));
     if (!is_whole(z)) {
         TRY(scatter(z, CHECKPOINT_WEIGHTS, params, err));
-        return gather_params(z, &(struct making){leave, NULL}, err);
+        return gather_params(z, NULL, err);
     }
     float *whole = ops->map(ops->device, model_params(z->model), bytes, z->rank == 0 ? MAP_CHANGE : MAP_FILL);
     if (z->rank == 0 && whole != params)
         memcpy(whole, params, bytes);
-    const int result = comm_run(
-        z->comm,
-        (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_FLOAT, .out = whole, .count = z->table->size},
-        err);
+    const int result = comm_run(z->comm, COMM_BROADCAST_OF(COMM_FLOAT, whole, z->table->size), err);
     ops->unmap(ops->device, model_params(z->model), whole, bytes, MAP_CHANGE);
     return result;
 }
@@ -442,15 +414,10 @@ static int collect_bucket(struct zero *z, enum checkpoint_array array, const str
 static int collect(struct zero *z, enum checkpoint_array array, const struct param *param, float *out,
                    struct error *err)
 {
-    const struct ops *ops = z->ops;
     if (!z->arrays[array]) { /* every process has all of it */
-        const size_t bytes = param->count * sizeof *out;
-        void *memory = at(model_params(z->model), param->offset, ops->real_size);
-        if (!out)
-            return 0;
-        void *whole = ops->map(ops->device, memory, bytes, MAP_READ);
-        memcpy(out, whole, bytes);
-        ops->unmap(ops->device, memory, whole, bytes, MAP_READ);
+        if (out)
+            ops_read(z->ops, at(model_params(z->model), param->offset, z->ops->real_size), out,
+                     param->count * sizeof *out);
         return 0;
     }
     for (size_t b = z->partition->buckets.count; b-- > 0;)
@@ -464,8 +431,7 @@ static int collect(struct zero *z, enum checkpoint_array array, const struct par
  * Broadcasts what rank 0 asks for next: an array and a tensor, or CHECKPOINT_ARRAYS for nothing more. */
 static int ask(struct zero *z, int64_t asked[2], struct error *err)
 {
-    return comm_run(z->comm,
-                    (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_INT64, .out = asked, .count = 2}, err);
+    return comm_run(z->comm, COMM_BROADCAST_OF(COMM_INT64, asked, 2), err);
 }
 
 static int read_array(void *context, enum checkpoint_array array, size_t param, float *out, struct error *err)
