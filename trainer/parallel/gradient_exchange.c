@@ -1,111 +1,9 @@
 #include "trainer/parallel/gradient_exchange.h"
 
 #include "base/mem.h"
+#include "trainer/backend/copies.h"
 #include "trainer/parallel/onebit_exchange.h"
 #include "trainer/parallel/zero.h"
-
-/* Adds the sums of losses of a step over its passes and over the processes of a run.
- *
- *     loss_sum_open → { loss_sum_begin → loss_sum_pass … → loss_sum_finish } … → loss_sum_close
- *
- * With parts (--same-bits) every pass is one part of the batch, and the losses of all parts are added in the order of
- * the parts, so the sum does not depend on which process computed which. One thread calls; begin and finish are called
- * by all processes. */
-struct loss_sum {
-    struct comm *comm;             /* borrowed */
-    struct rendezvous *rendezvous; /* the same; NULL: one process */
-    uint64_t number;               /* of the step */
-    double sums[STEP_SUMS];
-    /* With parts only. */
-    uint64_t parts, part;          /* of a batch; this process's next one */
-    uint64_t *borders;             /* [size + 1] process r has the parts [borders[r], borders[r + 1]) */
-    double (*of_parts)[STEP_SUMS]; /* [parts] */
-    size_t *counts;                /* [size] doubles in of_parts from each process */
-};
-
-/* Between steps: changes which parts each process has: borders[size + 1], from 0 to `parts`. */
-static void loss_sum_redivide(struct loss_sum *losses, const uint64_t *borders)
-{
-    const uint32_t size = losses->parts > 0 ? comm_size(losses->comm) : 0;
-    if (size == 0)
-        return;
-    assert(borders[0] == 0 && borders[size] == losses->parts);
-    memcpy(losses->borders, borders, (size + 1) * sizeof *borders);
-    for (uint32_t r = 0; r < size; r++) {
-        assert(borders[r] <= borders[r + 1]);
-        losses->counts[r] = (size_t)(borders[r + 1] - borders[r]) * STEP_SUMS;
-    }
-}
-
-/* `parts`: 0: passes are not parts. `borders` as in loss_sum_redivide. */
-static void loss_sum_open(struct loss_sum *losses, struct comm *comm, struct rendezvous *rendezvous, uint64_t parts,
-                          const uint64_t *borders)
-{
-    const uint32_t size = comm_size(comm);
-    *losses = (struct loss_sum){.comm = comm, .rendezvous = rendezvous, .parts = parts};
-    if (parts == 0)
-        return;
-    losses->borders = mem_array(size + 1, sizeof *losses->borders);
-    losses->counts = mem_array(size, sizeof *losses->counts);
-    losses->of_parts = mem_clear((size_t)parts, sizeof *losses->of_parts);
-    loss_sum_redivide(losses, borders);
-}
-
-static void loss_sum_close(struct loss_sum *losses)
-{
-    mem_free(losses->borders);
-    mem_free(losses->counts);
-    mem_free(losses->of_parts);
-    *losses = (struct loss_sum){0};
-}
-
-static void loss_sum_begin(struct loss_sum *losses, uint64_t number)
-{
-    losses->number = number;
-    memset(losses->sums, 0, sizeof losses->sums);
-    if (losses->parts > 0)
-        losses->part = losses->borders[comm_rank(losses->comm)];
-}
-
-static void loss_sum_pass(struct loss_sum *losses, const double sums[STEP_SUMS])
-{
-    if (losses->parts == 0) {
-        for (int i = 0; i < STEP_SUMS; i++)
-            losses->sums[i] += sums[i];
-        return;
-    }
-    assert(losses->part < losses->borders[comm_rank(losses->comm) + 1]); /* one pass for each part */
-    memcpy(losses->of_parts[losses->part++], sums, sizeof *losses->of_parts);
-}
-
-static int add_parts(struct loss_sum *losses, int64_t refused, struct error *err)
-{
-    /* Otherwise losses of an earlier step would count. */
-    assert(losses->part == losses->borders[comm_rank(losses->comm) + 1]);
-    TRY(comm_run(losses->comm, COMM_SUM_OF(COMM_INT64, &refused, 1), err));
-    TRY(comm_run(
-        losses->comm,
-        (struct comm_work){
-            .operation = COMM_ALL_GATHER, .type = COMM_DOUBLE, .out = losses->of_parts, .out_counts = losses->counts},
-        err));
-    for (uint64_t part = 0; part < losses->parts; part++)
-        for (int i = 0; i < STEP_SUMS; i++)
-            losses->sums[i] += losses->of_parts[part][i];
-    if (refused > 0)
-        losses->sums[0] = (double)NAN;
-    return 0;
-}
-
-static int loss_sum_finish(struct loss_sum *losses, int64_t refused, double sums[STEP_SUMS], struct error *err)
-{
-    rendezvous_progress(losses->rendezvous, losses->number, "sums of losses");
-    if (losses->parts > 0)
-        TRY(add_parts(losses, refused, err));
-    else
-        TRY(comm_run(losses->comm, COMM_SUM_OF(COMM_DOUBLE, losses->sums, STEP_SUMS), err));
-    memcpy(sums, losses->sums, sizeof losses->sums);
-    return 0;
-}
 
 enum way { ALONE, ALL_REDUCE, ZERO1, ZERO2, ONEBIT };
 
@@ -114,10 +12,18 @@ struct gradient_exchange {
     struct exchange_options options;
     struct model *model;
 
-    struct comm *comm; /* from exchange_join; NULL: not joined, or alone */
+    struct comm *comm; /* from exchange_join; NULL: not joined */
     struct rendezvous *rendezvous;
-    struct loss_sum losses;
-    double *sums; /* [STEP_SUMS] of losses, in the device's memory; NULL: the model has them */
+    uint64_t number; /* of the step */
+    double *sums;    /* [STEP_SUMS] of losses, in the device's memory; NULL: the model has them */
+    double losses[STEP_SUMS];
+
+    /* With --same-bits only. Every pass is one part of the batch, and the losses of all parts are added in the order of
+     * the parts, so the sums do not depend on which process computed which. */
+    uint64_t parts, part;          /* of a batch; this process's next one */
+    uint64_t *borders;             /* [size + 1] process r has the parts [borders[r], borders[r + 1]) */
+    double (*of_parts)[STEP_SUMS]; /* [parts] */
+    size_t *counts;                /* [size] doubles in of_parts from each process */
 
     /* Each NULL where the way does without. */
     struct gradient_sum *sum;
@@ -174,9 +80,24 @@ void exchange_close(struct gradient_exchange *x)
     zero2_close(x->zero2);
     gradient_sum_close(x->sum);
     onebit_close(x->onebit);
-    loss_sum_close(&x->losses);
+    mem_free(x->borders);
+    mem_free(x->counts);
+    mem_free(x->of_parts);
     x->options.ops->release(x->options.ops->device, x->sums);
     mem_free(x);
+}
+
+void exchange_redivide(struct gradient_exchange *x, const uint64_t *borders)
+{
+    const uint32_t size = x->parts > 0 ? comm_size(x->comm) : 0;
+    if (size == 0)
+        return;
+    assert(borders[0] == 0 && borders[size] == x->parts);
+    memcpy(x->borders, borders, (size + 1) * sizeof *borders);
+    for (uint32_t r = 0; r < size; r++) {
+        assert(borders[r] <= borders[r + 1]);
+        x->counts[r] = (size_t)(borders[r + 1] - borders[r]) * STEP_SUMS;
+    }
 }
 
 void exchange_join(struct gradient_exchange *x, struct comm *comm, struct rendezvous *rendezvous,
@@ -184,13 +105,20 @@ void exchange_join(struct gradient_exchange *x, struct comm *comm, struct rendez
 {
     const struct recipe *recipe = x->options.recipe;
     const struct ops *ops = x->options.ops;
+    const uint32_t size = comm_size(comm);
     const uint64_t parts = recipe->part > 0 ? recipe_parts(recipe) : 0;
-    assert(!x->comm && (x->options.partition->size == 0 || x->options.partition->size == comm_size(comm)));
+    assert(!x->comm && (x->options.partition->size == 0 || x->options.partition->size == size));
     x->comm = comm;
     x->rendezvous = rendezvous;
-    if (comm_size(comm) == 1 && parts == 0)
+    if (size == 1 && parts == 0)
         return;
-    loss_sum_open(&x->losses, comm, rendezvous, parts, borders);
+    if (parts > 0) {
+        x->parts = parts;
+        x->borders = mem_array(size + 1, sizeof *x->borders);
+        x->counts = mem_array(size, sizeof *x->counts);
+        x->of_parts = mem_clear((size_t)parts, sizeof *x->of_parts);
+        exchange_redivide(x, borders);
+    }
     x->sums = ops->allocate(ops->device, STEP_SUMS * sizeof *x->sums);
     const struct gradient_sum_options sums = {
         .ops = ops,
@@ -215,12 +143,6 @@ void exchange_join(struct gradient_exchange *x, struct comm *comm, struct rendez
         x->sum = gradient_sum_open(&sums);
 }
 
-void exchange_redivide(struct gradient_exchange *x, const uint64_t *borders)
-{
-    if (x->sums)
-        loss_sum_redivide(&x->losses, borders);
-}
-
 /* NULL: sums are not made, or in another way. */
 static struct gradient_sum *sum_of(const struct gradient_exchange *x)
 {
@@ -230,8 +152,10 @@ static struct gradient_sum *sum_of(const struct gradient_exchange *x)
 void exchange_begin(struct gradient_exchange *x, uint64_t number, double loss_scale)
 {
     assert(number > 0 && loss_scale > 0);
-    if (x->sums)
-        loss_sum_begin(&x->losses, number);
+    x->number = number;
+    memset(x->losses, 0, sizeof x->losses);
+    if (x->parts > 0)
+        x->part = x->borders[comm_rank(x->comm)];
     if (x->zero2)
         zero2_begin(x->zero2, number, loss_scale);
     else if (sum_of(x))
@@ -247,42 +171,48 @@ const struct gradient_listener *exchange_listener(struct gradient_exchange *x, c
 
 void exchange_pass(struct gradient_exchange *x, const double sums[STEP_SUMS])
 {
-    assert(!x->sums || (sums != NULL) == (x->losses.parts > 0));
+    assert(!x->sums || (sums != NULL) == (x->parts > 0));
     if (!sums)
         return;
-    loss_sum_pass(&x->losses, sums);
+    assert(x->part < x->borders[comm_rank(x->comm) + 1]); /* one pass for each part */
+    memcpy(x->of_parts[x->part++], sums, sizeof *x->of_parts);
     if (sum_of(x))
         gradient_sum_pass(sum_of(x));
 }
 
-/* Without parts the losses of all passes stay in the device's memory until the step ends. */
-static void take_model_sums(struct gradient_exchange *x)
+/* Adds the losses of all parts. `refused`: how many gradients of this process could not be added. */
+static int add_parts(struct gradient_exchange *x, int64_t refused, struct error *err)
 {
-    const struct ops *ops = x->options.ops;
-    const size_t bytes = STEP_SUMS * sizeof(double);
-    double *sums = ops->map(ops->device, (void *)model_sums(x->model), bytes, MAP_READ);
-    loss_sum_pass(&x->losses, sums);
-    ops->unmap(ops->device, (void *)model_sums(x->model), sums, bytes, MAP_READ);
+    /* Otherwise losses of an earlier step would count. */
+    assert(x->part == x->borders[comm_rank(x->comm) + 1]);
+    TRY(comm_run(x->comm, COMM_SUM_OF(COMM_INT64, &refused, 1), err));
+    TRY(comm_run(x->comm, COMM_GATHER_OF(COMM_DOUBLE, x->of_parts, x->counts), err));
+    for (uint64_t part = 0; part < x->parts; part++)
+        for (int i = 0; i < STEP_SUMS; i++)
+            x->losses[i] += x->of_parts[part][i];
+    if (refused > 0)
+        x->losses[0] = (double)NAN;
+    return 0;
 }
 
 int exchange_finish(struct gradient_exchange *x, struct error *err)
 {
     const struct ops *ops = x->options.ops;
-    const size_t bytes = STEP_SUMS * sizeof(double);
-    double sums[STEP_SUMS];
     int64_t refused = 0;
     if (!x->sums)
         return 0;
-    if (x->losses.parts == 0)
-        take_model_sums(x);
+    if (x->parts == 0) /* the losses of all passes have stayed in the device's memory */
+        ops_read(ops, model_sums(x->model), x->losses, sizeof x->losses);
     if (x->zero2)
         TRY(zero2_finish(x->zero2, &refused, err));
     else if (sum_of(x))
         TRY(gradient_sum_finish(sum_of(x), &refused, err));
-    TRY(loss_sum_finish(&x->losses, refused, sums, err));
-    double *host = ops->map(ops->device, x->sums, bytes, MAP_FILL);
-    memcpy(host, sums, bytes);
-    ops->unmap(ops->device, x->sums, host, bytes, MAP_FILL);
+    rendezvous_progress(x->rendezvous, x->number, "sums of losses");
+    if (x->parts > 0)
+        TRY(add_parts(x, refused, err));
+    else
+        TRY(comm_run(x->comm, COMM_SUM_OF(COMM_DOUBLE, x->losses, STEP_SUMS), err));
+    ops_write(ops, x->sums, x->losses, sizeof x->losses);
     return 0;
 }
 
@@ -299,15 +229,6 @@ static double norm_of_second(const struct gradient_exchange *x, void *moments)
     return norm;
 }
 
-static bool is_skipped(const struct ops *ops, const struct update_work *work)
-{
-    const size_t bytes = sizeof *work->record;
-    struct step_record *record = ops->map(ops->device, work->record, bytes, MAP_READ);
-    const bool skipped = record->skipped;
-    ops->unmap(ops->device, work->record, record, bytes, MAP_READ);
-    return skipped;
-}
-
 static void open_onebit(struct gradient_exchange *x)
 {
     if (x->freeze.update > 0 && !x->onebit)
@@ -319,7 +240,11 @@ static void watch_freeze(struct gradient_exchange *x, const struct update_memory
                          const struct update_work *work, uint64_t update)
 {
     const struct recipe *recipe = x->options.recipe;
-    if (x->onebit || is_skipped(x->options.ops, work))
+    struct step_record record;
+    if (x->onebit)
+        return;
+    ops_read(x->options.ops, work->record, &record, sizeof record);
+    if (record.skipped)
         return;
     const double norm = freeze_looks(&recipe->optimizer, &x->freeze, update) ? norm_of_second(x, memory->second) : 0;
     freeze_after(&x->freeze, &recipe->optimizer, &recipe->schedule, update, norm);
@@ -350,21 +275,26 @@ const struct gradient_listener *exchange_pass_alone(struct gradient_exchange *x,
     return x && x->zero2 ? zero2_alone(x->zero2, batch, observer) : NULL;
 }
 
+static struct sum_record record_of(const struct gradient_exchange *x)
+{
+    return x->zero2 ? zero2_record(x->zero2) : sum_of(x) ? gradient_sum_record(x->sum) : (struct sum_record){0};
+}
+
 double exchange_waited(const struct gradient_exchange *x)
 {
-    return x->zero2 ? zero2_waited(x->zero2) : sum_of(x) ? gradient_sum_waited(x->sum) : 0;
+    return record_of(x).waited;
 }
 
 uint64_t exchange_wire_bytes(const struct gradient_exchange *x)
 {
-    const uint64_t sums = x->zero2 ? zero2_wire_bytes(x->zero2) : sum_of(x) ? gradient_sum_wire_bytes(x->sum) : 0;
-    return sums + (x->zero ? zero_wire_bytes(x->zero) : 0) + (x->onebit ? onebit_wire_bytes(x->onebit) : 0);
+    return record_of(x).wire_bytes + (x->zero ? zero_wire_bytes(x->zero) : 0) +
+           (x->onebit ? onebit_wire_bytes(x->onebit) : 0);
 }
 
 const struct bucket_times *exchange_times(const struct gradient_exchange *x, size_t *count)
 {
-    *count = 0;
-    return x->zero2 ? zero2_times(x->zero2, count) : sum_of(x) ? gradient_sum_times(x->sum, count) : NULL;
+    *count = record_of(x).count;
+    return record_of(x).times;
 }
 
 bool exchange_sums(const struct gradient_exchange *x)

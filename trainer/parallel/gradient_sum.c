@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "base/progress.h"
+#include "trainer/backend/copies.h"
 #include "trainer/parallel/wire_bf16.h"
 #include "trainer/parallel/word_rows.h"
 
@@ -45,11 +46,6 @@ static size_t fixed_bytes(const struct params *params)
 uint64_t gradient_sum_bytes(const struct params *params, bool same_bits)
 {
     return same_bits ? fixed_bytes(params) + sizeof(int64_t) : 0;
-}
-
-double gradient_sum_waited(const struct gradient_sum *sum)
-{
-    return sum->waited;
 }
 
 static enum comm_type carried(const struct gradient_sum *sum)
@@ -180,9 +176,8 @@ static uint64_t start(struct gradient_sum *sum, const struct comm_work *work)
 
 int64_t fixed_refused(const struct ops *ops, int64_t *refused)
 {
-    int64_t *host = ops->map(ops->device, refused, sizeof *refused, MAP_READ);
-    const int64_t count = *host;
-    ops->unmap(ops->device, refused, host, sizeof *refused, MAP_READ);
+    int64_t count;
+    ops_read(ops, refused, &count, sizeof count);
     return count;
 }
 
@@ -380,13 +375,7 @@ int gradient_sum_finish(struct gradient_sum *sum, int64_t *refused, struct error
     return 0;
 }
 
-uint64_t gradient_sum_wire_bytes(const struct gradient_sum *sum)
+struct sum_record gradient_sum_record(const struct gradient_sum *sum)
 {
-    return sum->wire_bytes;
-}
-
-const struct bucket_times *gradient_sum_times(const struct gradient_sum *sum, size_t *count)
-{
-    *count = sum->range_count;
-    return sum->times;
+    return (struct sum_record){sum->waited, sum->wire_bytes, sum->times, sum->range_count};
 }

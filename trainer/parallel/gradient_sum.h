@@ -65,14 +65,13 @@ void gradient_sum_pass(struct gradient_sum *sum);
  * (same_bits); then they are not. On error the gradients are undefined, and the process can only leave. */
 int gradient_sum_finish(struct gradient_sum *sum, int64_t *refused, struct error *err);
 
-/* Seconds for which the passes of this step have waited for other processes. */
-double gradient_sum_waited(const struct gradient_sum *sum);
-
-/* Bytes that this process sent for the last step's gradients, computed (comm_wire_bytes). */
-uint64_t gradient_sum_wire_bytes(const struct gradient_sum *sum);
+struct sum_record {
+    double waited;                    /* seconds, in the passes of this step, for other processes */
+    uint64_t wire_bytes;              /* sent for the last step's gradients, computed (comm_wire_bytes) */
+    const struct bucket_times *times; /* [count] of each bucket, in the order in which they are summed */
+    size_t count;
+};
+struct sum_record gradient_sum_record(const struct gradient_sum *sum);
 
 /* Reads a counter of fixed_add from the device's memory; waits for the device. */
 int64_t fixed_refused(const struct ops *ops, int64_t *refused);
-
-/* Times of each bucket, in the order in which they are summed. */
-const struct bucket_times *gradient_sum_times(const struct gradient_sum *sum, size_t *count);

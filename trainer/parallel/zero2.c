@@ -596,18 +596,7 @@ const struct gradient_listener *zero2_alone(struct zero2 *zero2, const struct ba
     return &zero2->listener;
 }
 
-double zero2_waited(const struct zero2 *zero2)
+struct sum_record zero2_record(const struct zero2 *zero2)
 {
-    return zero2->waited;
-}
-
-uint64_t zero2_wire_bytes(const struct zero2 *zero2)
-{
-    return zero2->wire_bytes;
-}
-
-const struct bucket_times *zero2_times(const struct zero2 *zero2, size_t *count)
-{
-    *count = zero2->groups.range_count;
-    return zero2->times;
+    return (struct sum_record){zero2->waited, zero2->wire_bytes, zero2->times, zero2->groups.range_count};
 }

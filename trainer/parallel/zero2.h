@@ -54,7 +54,4 @@ struct gradient_observer {
 const struct gradient_listener *zero2_alone(struct zero2 *zero2, const struct batch *batch,
                                             const struct gradient_observer *observer);
 
-/* As in gradient_sum.h. */
-double zero2_waited(const struct zero2 *zero2);
-uint64_t zero2_wire_bytes(const struct zero2 *zero2);
-const struct bucket_times *zero2_times(const struct zero2 *zero2, size_t *count);
+struct sum_record zero2_record(const struct zero2 *zero2); /* as in gradient_sum.h */
