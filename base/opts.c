@@ -178,22 +178,36 @@ static int unknown_option(const struct parser *parser, const char *dashes, struc
 
 /* ------------------------------------------------------------------------------------------------ walking */
 
-static void print_help(const struct opt_program *program, const struct opt_verb *verb)
+static void print_help(struct parser *parser, const struct opt_verb *verb)
 {
     SCOPED(buf_release) struct buf text = {0};
     if (verb)
-        opt_help_verb(program, verb, &text);
+        opt_help_verb(parser->program, verb, &text);
     else
-        opt_help_program(program, false, &text);
+        opt_help_program(parser->program, false, &text);
     fwrite(text.data, 1, text.size, stdout);
+    parser->printed = true;
 }
 
-static void print_version(const struct opt_program *program)
+static void print_version(struct parser *parser)
 {
+    const struct opt_program *program = parser->program;
     const size_t size = strlen(program->version);
     printf("%s%s", program->version, size && program->version[size - 1] == '\n' ? "" : "\n");
     if (program->print_more)
         program->print_more();
+    parser->printed = true;
+}
+
+/* Prints what --help or --version asks for, about the verb if there is one; false: it is neither. */
+static bool print_asked(struct parser *parser, const char *text)
+{
+    const bool is_help = strcmp(text, "--help") == 0 || strcmp(text, "-h") == 0;
+    if (is_help)
+        print_help(parser, parser->verb);
+    else if (strcmp(text, "--version") == 0 || strcmp(text, "-V") == 0)
+        print_version(parser);
+    return parser->printed;
 }
 
 /* "-" is a name for standard input, and "-1" a number. */
@@ -250,24 +264,11 @@ static int take_row(struct parser *parser, const struct opt_row *row, const char
     return opt_value_read(row, value, parser->settings, err);
 }
 
-static bool is_version(const char *text)
-{
-    return strcmp(text, "--version") == 0 || strcmp(text, "-V") == 0;
-}
-
 static int take_option(struct parser *parser, const char *text, struct error *err)
 {
     const bool is_long = text[1] == '-';
-    if (strcmp(text, "--help") == 0 || strcmp(text, "-h") == 0) {
-        print_help(parser->program, parser->verb);
-        parser->printed = true;
+    if (print_asked(parser, text))
         return 0;
-    }
-    if (is_version(text)) {
-        print_version(parser->program);
-        parser->printed = true;
-        return 0;
-    }
     if (!is_long) { /* -j 4, -j4; but -out is a mistyped --out, not -o ut */
         const struct opt_row *row = row_lettered(parser, text[1]);
         const bool attached = row && row->type == OPT_COUNT && text[2] >= '0' && text[2] <= '9';
@@ -378,16 +379,8 @@ static int find_verb(struct parser *parser, struct error *err)
     const char *first = parser->argv[1], *name = first;
     const bool is_help = strcmp(first, "help") == 0;
     parser->at = 2;
-    if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 || (is_help && parser->argc == 2)) {
-        print_help(program, NULL);
-        parser->printed = true;
+    if (print_asked(parser, is_help && parser->argc == 2 ? "--help" : first))
         return 0;
-    }
-    if (is_version(first)) {
-        print_version(program);
-        parser->printed = true;
-        return 0;
-    }
     if (is_help)
         name = parser->argv[2];
     if (first[0] == '-' && program->default_verb) {
@@ -404,10 +397,8 @@ static int find_verb(struct parser *parser, struct error *err)
     parser->verb = verb_named(program, name);
     if (!parser->verb)
         return unknown_verb(program, name, err);
-    if (is_help) {
-        print_help(program, parser->verb);
-        parser->printed = true;
-    }
+    if (is_help)
+        print_help(parser, parser->verb);
     return 0;
 }
 
