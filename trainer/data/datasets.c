@@ -63,8 +63,7 @@ void shards_command(const struct opt_paths *shards, struct buf *command)
 char *shards_path(const char *text)
 {
     const struct named named = read_named(text);
-    char *path = mem_alloc(named.path.size + 1);
-    memcpy(path, named.path.data, named.path.size);
+    char *path = mem_copy_text(text);
     path[named.path.size] = '\0';
     return path;
 }
@@ -77,12 +76,9 @@ static int bad_weight(const struct named *named, struct error *err)
                      "that are not to be read");
 }
 
-static int no_weight(const struct opt_paths *shards, const struct named *named, struct error *err)
+static int no_weight(const struct opt_paths *shards, const char *path, struct error *err)
 {
-    fail(err, ERR_USAGE, "--shards is given %zu times, and %.*s has no weight", shards->count, (int)named->path.size,
-         named->path.data);
-    SCOPED(mem_free_at) char *path = mem_alloc(named->path.size + 1);
-    snprintf(path, named->path.size + 1, "%.*s", (int)named->path.size, named->path.data);
+    fail(err, ERR_USAGE, "--shards is given %zu times, and %s has no weight", shards->count, path);
     hint_command(err, "a mixture says what share of the samples each dataset has: --shards %s=0.7 --shards …=0.3",
                  path);
     return -1;
@@ -103,7 +99,7 @@ static int read_weights(const struct opt_paths *shards, uint32_t *weights, struc
         if (named.weight && named.asked == 0)
             return bad_weight(&named, err);
         if (!named.weight && shards->count > 1)
-            return no_weight(shards, &named, err);
+            return no_weight(shards, shards->items[i], err);
         asked[i] = named.weight ? named.asked : 1;
     }
     if (!mixture_weights(asked, (uint32_t)shards->count, weights))
@@ -175,10 +171,8 @@ int datasets_open(struct datasets *datasets, const struct opt_paths *shards, uin
     *datasets = (struct datasets){0};
     TRY(read_weights(shards, datasets->weights, err));
     for (size_t i = 0; i < shards->count; i++) {
-        char *path = shards_path(shards->items[i]);
-        const int result = open_one(datasets, path, i == 0 ? seq : datasets->train[0].layout.seq, err);
-        mem_free(path);
-        TRY(result);
+        SCOPED(mem_free_at) char *path = shards_path(shards->items[i]);
+        TRY(open_one(datasets, path, i == 0 ? seq : datasets->train[0].layout.seq, err));
         for (size_t other = 0; other < i; other++)
             TRY(compare(&datasets->train[other], &datasets->train[i], err));
     }
@@ -293,9 +287,8 @@ bool shards_missing(const struct opt_paths *shards)
 {
     bool missing = false;
     for (size_t i = 0; i < shards->count; i++) {
-        char *path = shards_path(shards->items[i]);
+        SCOPED(mem_free_at) char *path = shards_path(shards->items[i]);
         missing |= !path_exists(path);
-        mem_free(path);
     }
     return missing;
 }
