@@ -46,4 +46,4 @@ extern const int stop_signals[];
 #define STOP_SIGNALS 6u
 bool stop_is_ignored(int number); /* it is SIGHUP under nohup */
 bool stop_requested(void);
-void stop_request(void); /* as a signal would; for tests and --stop-after */
+void stop_request(void); /* as a signal would, for a stop that the program itself asks for */

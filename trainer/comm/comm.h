@@ -28,7 +28,7 @@ enum comm_kind {
     COMM_NCCL, /* between GPUs; a module */
     COMM_KINDS,
 };
-#define COMM_AUTO COMM_SELF /* among the values of --comm, which cannot name that kind: one of the others */
+#define COMM_AUTO COMM_SELF /* for --comm auto: --comm never names COMM_SELF */
 
 const char *comm_kind_name(enum comm_kind kind);             /* "gloo" */
 int comm_kind_check(enum comm_kind kind, struct error *err); /* ERR_USAGE: it is not built in; says how to get it */

@@ -288,6 +288,14 @@ void address_text(const struct sockaddr *address, char text[ADDRESS_TEXT])
         inet_ntop(AF_INET6, &six->sin6_addr, text, ADDRESS_TEXT);
 }
 
+void address_name(const struct sockaddr *address, char text[ADDRESS_TEXT])
+{
+    const struct sockaddr_in6 *either = (const void *)address; /* of either family the port is at the same place */
+    char at[ADDRESS_TEXT];
+    address_text(address, at);
+    snprintf(text, ADDRESS_TEXT, strchr(at, ':') ? "[%.50s]:%u" : "%.50s:%u", at, ntohs(either->sin6_port));
+}
+
 void socket_tune(int fd)
 {
     const int on = 1, seconds = 15, times = 4;
@@ -309,14 +317,11 @@ void socket_address(int fd, char text[ADDRESS_TEXT])
 
 void socket_far_address(int fd, char text[ADDRESS_TEXT])
 {
-    struct sockaddr_in6 address = {0}; /* of either family: the port is at the same place */
+    struct sockaddr_storage address = {0};
     socklen_t size = sizeof address;
-    char at[ADDRESS_TEXT];
     text[0] = '\0';
-    if (getpeername(fd, (struct sockaddr *)&address, &size) < 0)
-        return;
-    address_text((const struct sockaddr *)&address, at);
-    snprintf(text, ADDRESS_TEXT, strchr(at, ':') ? "[%.50s]:%u" : "%.50s:%u", at, ntohs(address.sin6_port));
+    if (getpeername(fd, (struct sockaddr *)&address, &size) == 0)
+        address_name((const struct sockaddr *)&address, text);
 }
 
 bool socket_is_here(int fd)

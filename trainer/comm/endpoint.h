@@ -62,11 +62,12 @@ bool address_is_loopback(const struct sockaddr *address);
 bool address_is_usable(const struct sockaddr *address);
 bool address_is_any(const struct sockaddr *address); /* 0.0.0.0 or :: */
 void address_text(const struct sockaddr *address, char text[ADDRESS_TEXT]);
+void address_name(const struct sockaddr *address, char text[ADDRESS_TEXT]); /* "10.0.0.2:51234", "[::1]:51234" */
 /* Sets options of a connected socket: small frames leave at once, and a machine that is gone is noticed. */
 void socket_tune(int fd);
 /* The socket's own address. */
 void socket_address(int fd, char text[ADDRESS_TEXT]);
-/* The other end's address and port: "10.0.0.2:51234", "[::1]:51234"; "" if it is gone. */
+/* The other end's address_name; "" if it is gone. */
 void socket_far_address(int fd, char text[ADDRESS_TEXT]);
 /* True if both ends are on one machine: they have the same address, or a loopback address. */
 bool socket_is_here(int fd);

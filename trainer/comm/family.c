@@ -17,9 +17,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ASK_SECONDS  fault_wait(5.0)  /* after the first error: children that still run are asked to stop, */
-#define KILL_SECONDS 75.0             /* and after this they are killed, */
-#define LOST_SECONDS fault_wait(10.0) /* or after this where one was lost: the others leave at once, it may never */
+/* Seconds from the first error until children that still run are asked to stop, and until they are killed: sooner where
+ * a process was lost, because the others then leave by themselves, but the lost one may never. */
+#define ASK_SECONDS  fault_wait(5.0)
+#define KILL_SECONDS 75.0
+#define LOST_SECONDS fault_wait(10.0)
 
 static void become_silent(void)
 {

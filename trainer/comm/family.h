@@ -18,8 +18,8 @@ struct child {
 
 struct family {
     struct launch launch;
-    bool place_given;       /* launch.rendezvous is the user's, */
-    bool key_given;         /* and launch.key is */
+    bool place_given;       /* the user gave launch.rendezvous */
+    bool key_given;         /* the user gave launch.key */
     bool whole;             /* this start: all children were started */
     struct child *children; /* [launch.children] */
     uint32_t alive;
@@ -28,13 +28,13 @@ struct family {
     sigset_t before; /* the signal mask of the children */
     int asked;       /* stop signals that came */
     bool ending;     /* we have asked the rest to stop, or killed them, after the first failure */
-    bool has_lost;   /* a signal that we did not send has ended */
-    uint32_t lost;   /* this rank: */
-    int lost_by;     /* this signal */
+    bool has_lost;   /* a signal that we did not send has ended a child */
+    uint32_t lost;   /* its rank */
+    int lost_by;     /* the signal */
     double failed;   /* clock_now() when the first child ended with an error; 0: none has */
     bool has_error;
-    struct error error; /* the error that says most so far, */
-    uint32_t who;       /* and the rank that reported it */
+    struct error error; /* of those reported so far, the one that says most about the cause */
+    uint32_t who;       /* the rank that reported it */
     struct board board; /* with --restarts */
 };
 

@@ -16,11 +16,10 @@
 
 #define PROOF_BYTES     HMAC_BYTES
 #define NONCE_BYTES     32
-#define NAME_BYTES      (ADDRESS_TEXT + 8) /* "[::1]:4711" */
-#define PENDING_MAX     64                 /* connections that have not proved anything; the oldest gives way */
-#define PENDING_SECONDS 5.0                /* after which such a connection is closed */
+#define PENDING_MAX     64   /* connections that have not proved anything; the oldest gives way */
+#define PENDING_SECONDS 5.0  /* after which such a connection is closed */
 #define PATIENCE        45.0 /* seconds, at most: all processes are there; below --peer-timeout's default */
-#define LONGER          3.0  /* for a process that is waited for, which knows itself why it cannot connect */
+#define LONGER          3.0  /* more for processes that connect to this one: they can say why it fails */
 #define REMIND_SECONDS  10.0 /* after which the user is told what the run waits for */
 #define RETRY_SECONDS   0.1
 #define TICK_MS         100
@@ -42,7 +41,7 @@ _Static_assert(sizeof(struct claim) == 36 && sizeof(struct place) == 104, "their
 /* A connection that somebody made to this process. */
 struct pending {
     int fd;
-    char from[NAME_BYTES];
+    char from[ADDRESS_TEXT];
     double since;
     size_t got;
     struct claim claim;
@@ -67,19 +66,9 @@ struct mesh {
     struct pending pending[PENDING_MAX];
     uint32_t pending_count;
     uint64_t strangers; /* connections that proved nothing */
-    char stranger[NAME_BYTES];
+    char stranger[ADDRESS_TEXT];
     struct pollfd *fds; /* [1 + PENDING_MAX + size] */
 };
-
-static const char *name_of(const struct sockaddr *address, socklen_t size, char out[NAME_BYTES])
-{
-    char host[ADDRESS_TEXT], port[8];
-    if (getnameinfo(address, size, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-        snprintf(out, NAME_BYTES, "an unknown address");
-    else
-        snprintf(out, NAME_BYTES, address->sa_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
-    return out;
-}
 
 static struct addrinfo *resolve(const char *address, const char *port)
 {
@@ -87,12 +76,12 @@ static struct addrinfo *resolve(const char *address, const char *port)
     return address_find(address, port, AI_NUMERICHOST, &found) == 0 ? found : NULL;
 }
 
-static const char *place_name(const struct place *place, char out[NAME_BYTES])
+static const char *place_name(const struct place *place, char out[ADDRESS_TEXT])
 {
     struct addrinfo *at = resolve(place->address, place->port);
     if (!at)
         return strcpy(out, "no address");
-    name_of(at->ai_addr, at->ai_addrlen, out);
+    address_name(at->ai_addr, out);
     freeaddrinfo(at);
     return out;
 }
@@ -218,7 +207,7 @@ static void accept_pending(struct mesh *mesh, double now)
             send_away(mesh, oldest);
         struct pending *one = &mesh->pending[mesh->pending_count++];
         *one = (struct pending){.fd = fd, .since = now};
-        name_of((const struct sockaddr *)&from, size, one->from);
+        address_name((const struct sockaddr *)&from, one->from);
     }
 }
 
@@ -342,7 +331,7 @@ static const char *say_strangers(const struct mesh *mesh, char out[192])
 static int say_missing(const struct mesh *mesh, uint32_t rank, double seconds, struct error *err)
 {
     const struct comm_options *options = mesh->options;
-    char name[NAME_BYTES], strangers[192];
+    char name[ADDRESS_TEXT], strangers[192];
     if (rank < options->rank) {
         const char *why = mesh->dials[rank].why;
         return fail(err, ERR_PEER, "process %" PRIu32 " of %" PRIu32 " at %s was not reached for %.0f s: %s", rank,
