@@ -126,6 +126,7 @@ void buf_release(struct buf *buf);
 unsigned utf8_decode(const char *text, size_t size, uint32_t *code_point, unsigned *skip);
 unsigned utf8_write(uint32_t code_point, char out[4]); /* bytes written, 1 to 4 */
 bool utf8_valid(struct str text);
+size_t utf8_characters(struct str text); /* of well-formed text */
 /* Appends the text with U+FFFD in the place of each maximal ill-formed part, as Python's errors="replace" does. */
 void utf8_replace(struct str text, struct buf *out);
 /* The number of well-formed bytes at the start of the text, and of the ill-formed part that follows (utf8_decode). */

@@ -126,6 +126,14 @@ size_t utf8_good(struct str text, unsigned *skip)
     return good;
 }
 
+size_t utf8_characters(struct str text)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < text.size; i++)
+        count += ((unsigned char)text.data[i] & 0xC0) != 0x80;
+    return count;
+}
+
 bool utf8_valid(struct str text)
 {
     unsigned skip;

@@ -27,16 +27,17 @@ enum threshold {
 static const struct {
     const char *name;
     uint64_t thousandths; /* the default */
+    enum page_fate fate;  /* of a document that breaks the rule */
 } thresholds[THRESHOLDS] = {
-    [MIN_WORDS] = {"min-words", 50 * THOUSAND},
-    [MAX_WORDS] = {"max-words", 100000 * THOUSAND},
-    [MIN_LENGTH] = {"min-length", 3 * THOUSAND},
-    [MAX_LENGTH] = {"max-length", 10 * THOUSAND},
-    [SYMBOLS] = {"symbols", 100},
-    [BULLETS] = {"bullets", 900},
-    [ELLIPSES] = {"ellipses", 300},
-    [ALPHABETIC] = {"alphabetic", 800},
-    [STOP_WORDS] = {"stop-words", 2 * THOUSAND},
+    [MIN_WORDS] = {"min-words", 50 * THOUSAND, PAGE_GOPHER_FEW_WORDS},
+    [MAX_WORDS] = {"max-words", 100000 * THOUSAND, PAGE_GOPHER_MANY_WORDS},
+    [MIN_LENGTH] = {"min-length", 3 * THOUSAND, PAGE_GOPHER_WORD_LENGTH},
+    [MAX_LENGTH] = {"max-length", 10 * THOUSAND, PAGE_GOPHER_WORD_LENGTH},
+    [SYMBOLS] = {"symbols", 100, PAGE_GOPHER_SYMBOLS},
+    [BULLETS] = {"bullets", 900, PAGE_GOPHER_BULLETS},
+    [ELLIPSES] = {"ellipses", 300, PAGE_GOPHER_ELLIPSES},
+    [ALPHABETIC] = {"alphabetic", 800, PAGE_GOPHER_ALPHABETIC},
+    [STOP_WORDS] = {"stop-words", 2 * THOUSAND, PAGE_GOPHER_STOP_WORDS},
 };
 
 static const char *const stop_words[] = {"the", "be", "to", "of", "and", "that", "have", "with"};
@@ -62,7 +63,7 @@ static bool read_decimal(struct str text, uint64_t *thousandths)
             point = true;
             continue;
         }
-        if (c < '0' || c > '9' || (point && ++places > 3))
+        if (!ascii_is_digit(c) || (point && ++places > 3))
             return false;
         value = value * 10 + (uint64_t)(c - '0');
     }
@@ -112,9 +113,8 @@ static int open_rules(const struct dsdata_settings *settings, void **state, stru
         TRY(read_threshold((struct str){at + 1, size}, &rules, err));
         at += 1 + size;
     }
-    struct rules *made = mem_clear(1, sizeof *made);
-    *made = rules;
-    *state = made;
+    *state = mem_clear(1, sizeof rules);
+    *(struct rules *)*state = rules;
     return 0;
 }
 
@@ -122,12 +122,11 @@ static int open_rules(const struct dsdata_settings *settings, void **state, stru
 static void identify(const void *state, json_t *recipe)
 {
     const struct rules *rules = state;
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     buf_add_text(&text, "gopher");
     for (size_t i = 0; i < THRESHOLDS; i++)
         buf_addf(&text, ",%s=%.12g", thresholds[i].name, (double)rules->thousandths[i] / THOUSAND);
     json_object_set_new(recipe, "filter", json_string(buf_text(&text)));
-    buf_release(&text);
 }
 
 /* ---- counting ---- */
@@ -154,7 +153,7 @@ static bool ends_line(uint32_t c) /* of Python's str.splitlines, where CR LF end
 static bool is_letter(uint32_t c)
 {
     if (c < 0x80)
-        return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+        return ascii_is_letter((char)c);
     const utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)c);
     return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
 }
@@ -211,11 +210,11 @@ static void count_all(struct str text, struct figures *figures)
     struct str first = STR(""), last = STR("");
     bool line = false;
     uint32_t before = 0;
-    for (const char *at = text.data; at < end;) {
+    for (const char *at = text.data; at < end || word;) { /* the end of the text is white space too */
         uint32_t c = 0;
         unsigned skip = 1;
-        const unsigned length = utf8_decode(at, (size_t)(end - at), &c, &skip);
-        const bool space = is_space(c);
+        const unsigned length = at < end ? utf8_decode(at, (size_t)(end - at), &c, &skip) : 0;
+        const bool space = at == end || is_space(c);
         if (!space && !word)
             word = at;
         if (space && word) {
@@ -224,6 +223,8 @@ static void count_all(struct str text, struct figures *figures)
             count_word(last, figures);
             word = NULL;
         }
+        if (at == end)
+            break;
         if (ends_line(c) && !(c == '\n' && before == '\r')) {
             count_line(first, last, figures);
             first = last = STR("");
@@ -231,11 +232,6 @@ static void count_all(struct str text, struct figures *figures)
         line = !ends_line(c);
         before = c;
         at += length ? length : skip;
-    }
-    if (word) {
-        last = str_range(word, end);
-        first = first.size == 0 ? last : first;
-        count_word(last, figures);
     }
     if (line)
         count_line(first, last, figures);
@@ -245,11 +241,6 @@ static void count_all(struct str text, struct figures *figures)
 
 /* ---- the verdict ---- */
 
-static unsigned count_bits(unsigned bits)
-{
-    return (unsigned)__builtin_popcount(bits);
-}
-
 static enum page_fate judge(const void *state, struct filter_scratch *scratch, struct str text, const char *language)
 {
     const uint64_t *limits = ((const struct rules *)state)->thousandths;
@@ -257,28 +248,27 @@ static enum page_fate judge(const void *state, struct filter_scratch *scratch, s
     (void)scratch;
     (void)language;
     count_all(text, &f);
-    const bool over[] = {
-        [MIN_WORDS] = f.counted * THOUSAND<limits[MIN_WORDS], [MAX_WORDS] = f.counted * THOUSAND> limits[MAX_WORDS],
-        [MIN_LENGTH] =
-            f.characters *
-            THOUSAND<limits[MIN_LENGTH] * f.counted, [MAX_LENGTH] = f.characters * THOUSAND> limits[MAX_LENGTH] *
-            f.counted,
-        [SYMBOLS] = f.hashes * THOUSAND > limits[SYMBOLS] * f.words || f.dots * THOUSAND > limits[SYMBOLS] * f.words,
-        [BULLETS] = f.bullets * THOUSAND > limits[BULLETS] * f.lines,
-        [ELLIPSES] = f.ellipses * THOUSAND > limits[ELLIPSES] * f.lines,
-        [ALPHABETIC] = f.alphabetic * THOUSAND < limits[ALPHABETIC] * f.words,
-        [STOP_WORDS] = count_bits(f.stops) * THOUSAND < limits[STOP_WORDS],
-    };
-    static const enum page_fate fates[THRESHOLDS] = {
-        [MIN_WORDS] = PAGE_GOPHER_FEW_WORDS,    [MAX_WORDS] = PAGE_GOPHER_MANY_WORDS,
-        [MIN_LENGTH] = PAGE_GOPHER_WORD_LENGTH, [MAX_LENGTH] = PAGE_GOPHER_WORD_LENGTH,
-        [SYMBOLS] = PAGE_GOPHER_SYMBOLS,        [BULLETS] = PAGE_GOPHER_BULLETS,
-        [ELLIPSES] = PAGE_GOPHER_ELLIPSES,      [ALPHABETIC] = PAGE_GOPHER_ALPHABETIC,
-        [STOP_WORDS] = PAGE_GOPHER_STOP_WORDS,
+    const uint64_t words = f.counted * THOUSAND, length = f.characters * THOUSAND;
+    const uint64_t stops = (uint64_t)__builtin_popcount(f.stops) * THOUSAND;
+    const uint64_t symbols = (f.hashes > f.dots ? f.hashes : f.dots) * THOUSAND;
+    const bool is_over[] = {
+        [MIN_WORDS] = limits[MIN_WORDS] > words,
+        [MAX_WORDS] = limits[MAX_WORDS]<words, [MIN_LENGTH] = limits[MIN_LENGTH] * f.counted> length,
+        [MAX_LENGTH] = limits[MAX_LENGTH] * f.counted < length,
+        [SYMBOLS] = limits[SYMBOLS] * f.words < symbols,
+        [BULLETS] =
+            limits[BULLETS] *
+            f.lines<f.bullets * THOUSAND,
+                    [ELLIPSES] =
+                        limits[ELLIPSES] *
+                        f.lines<f.ellipses * THOUSAND, [ALPHABETIC] = limits[ALPHABETIC] * f.words> f.alphabetic *
+                        THOUSAND,
+                    [STOP_WORDS] = limits[STOP_WORDS]>
+                stops,
     };
     for (size_t i = 0; i < THRESHOLDS; i++)
-        if (limits[i] > 0 && over[i])
-            return fates[i];
+        if (limits[i] > 0 && is_over[i])
+            return thresholds[i].fate;
     return PAGE_KEPT;
 }
 

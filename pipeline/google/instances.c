@@ -233,15 +233,10 @@ static void lay_masks(struct instances *m, struct sample *sample)
 
 /* ---------------------------------------------------------------------------------------------- pairs */
 
-static size_t ids_start(const struct documents *documents, size_t sentence)
-{
-    return documents_sentence_start(documents, sentence);
-}
-
 static struct segment sentences_between(const struct documents *documents, size_t from, size_t to)
 {
-    const size_t first = ids_start(documents, from);
-    return (struct segment){first, ids_start(documents, to) - first};
+    const size_t first = documents_sentence_start(documents, from);
+    return (struct segment){first, documents_sentence_start(documents, to) - first};
 }
 
 static void cut_to(struct instances *m, struct segment *a, struct segment *b, size_t room)

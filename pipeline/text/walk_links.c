@@ -47,31 +47,18 @@ static void read_file(struct wikitext *w, const struct span *span)
 /* What a title with %20 and the like shows; false if there is none, or if it is no title then. */
 static bool decode_title(struct str title, struct buf *out)
 {
-    static const char digits[] = "0123456789ABCDEF";
     bool any = false;
     buf_reset(out);
     for (size_t at = 0; at < title.size; at++) {
-        const char *high = NULL, *low = NULL;
-        if (title.data[at] == '%' && at + 2 < title.size) {
-            high = memchr(digits, title.data[at + 1] & (title.data[at + 1] > '9' ? 0xDF : 0xFF), 16);
-            low = memchr(digits, title.data[at + 2] & (title.data[at + 2] > '9' ? 0xDF : 0xFF), 16);
-        }
-        const char byte = high && low ? (char)((high - digits) * 16 + (low - digits)) : title.data[at];
-        buf_add_byte(out, byte);
-        at += high && low ? 2 : 0;
-        any |= high && low;
-        if ((unsigned char)byte < ' ' || memchr("<>[]{}|", byte, 7))
+        unsigned char byte = (unsigned char)title.data[at];
+        const bool is_code = byte == '%' && at + 2 < title.size && hex_read(str_part(title, at + 1, at + 3), &byte);
+        buf_add_byte(out, (char)byte);
+        at += is_code ? 2 : 0;
+        any |= is_code;
+        if (byte < ' ' || memchr("<>[]{}|", byte, 7))
             return false;
     }
-    for (size_t at = 0; at < out->size;) {
-        uint32_t code_point;
-        unsigned skip;
-        const unsigned size = utf8_decode(out->data + at, out->size - at, &code_point, &skip);
-        if (size == 0)
-            return false;
-        at += size;
-    }
-    return any;
+    return any && utf8_valid(buf_str(out));
 }
 
 /* Where the value begins in [[property::value]], as in Semantic MediaWiki; 0: it is none. [[std::vector]] is not. */

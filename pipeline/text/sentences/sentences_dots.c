@@ -77,15 +77,6 @@ bool dot_is_number(struct str word)
     return word.size > 0;
 }
 
-/* The characters of a number: digits of other scripts have several bytes. */
-static size_t characters(struct str word)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < word.size; i++)
-        count += ((unsigned char)word.data[i] & 0xC0) != 0x80;
-    return count;
-}
-
 /* I to MMM, in the case of `letters`. */
 static bool is_roman(struct str word, const char *letters)
 {
@@ -99,7 +90,7 @@ static bool is_roman(struct str word, const char *letters)
 static bool is_item(struct str text, struct str word)
 {
     const size_t start = (size_t)(word.data - text.data), blank = blank_before(text, start);
-    if (characters(word) > ITEM_DIGITS_MAX && !memchr(word.data, '.', word.size))
+    if (utf8_characters(word) > ITEM_DIGITS_MAX && !memchr(word.data, '.', word.size))
         return false;
     const bool bullet = (unsigned char)text.data[0] == 0xE2 && start == 3 + blank_at(text, 3);
     return start == 0 || bullet || (blank > 0 && start > blank && memchr(";:,", text.data[start - blank - 1], 3));
@@ -415,7 +406,7 @@ bool glued_ends(const struct language *language, const struct dot *dot)
     if (dot->after.size < 2 || !is_upper((unsigned char)dot->after.data[0]) ||
         !is_lower((unsigned char)dot->after.data[1]) ||
         !(word_starts(language, dot->after) ||
-          (characters(word) >= GLUED_LETTERS_MIN && title_begins(language, dot->after))))
+          (utf8_characters(word) >= GLUED_LETTERS_MIN && title_begins(language, dot->after))))
         return false;
     if (word.size > 0 && ascii_is_digit(word.data[0]) && word.data != dot->before.data) {
         size_t i = 1;

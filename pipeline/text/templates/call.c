@@ -194,3 +194,14 @@ void show_argument(struct call *call, const struct argument *argument)
         call->steps += argument->to - argument->from;
     }
 }
+
+void show_if(struct call *call, const char *before, const struct argument *argument, const char *after)
+{
+    if (!argument)
+        return;
+    if (*before)
+        show_text(call, before);
+    show_argument(call, argument);
+    if (*after)
+        show_text(call, after);
+}

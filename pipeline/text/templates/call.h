@@ -64,6 +64,8 @@ void show(struct call *call, struct str text);
 void show_text(struct call *call, const char *text);
 void show_plain_number(struct call *call, struct str plain);            /* as the page's language writes it */
 void show_argument(struct call *call, const struct argument *argument); /* NULL: a gap */
+/* The argument between two texts; nothing if it is NULL. */
+void show_if(struct call *call, const char *before, const struct argument *argument, const char *after);
 /* A part of the revision's time: Y, m, n (month), d, j (day), H, F (name of the month, in English). */
 bool call_revision_time(const struct call *call, char part, char out[16]);
 /* What {{#time: format | text | code }} shows; without a text, the revision's time; without a code, in the language of

@@ -236,8 +236,7 @@ bool render_life(struct call *call)
         if (!place && !has_date)
             continue;
         show_text(call, any ? " – " : "");
-        if (place)
-            show_argument(call, place);
+        show_if(call, "", place, "");
         show_text(call, place && has_date ? ", " : "");
         if (has_date && !show_date(call, &date, true))
             return false;
@@ -261,8 +260,7 @@ bool render_as_of(struct call *call)
     if (!call_argument(call, "bare"))
         show_text(call, words[lower][since]);
     show_date(call, &date, !call_says(call, "df", "US"));
-    if (call_argument(call, "post"))
-        show_argument(call, call_argument(call, "post"));
+    show_if(call, "", call_argument(call, "post"), "");
     return true;
 }
 

@@ -193,8 +193,7 @@ bool render_val(struct call *call)
 {
     const struct argument *number = call_argument(call, "1"), *error = call_argument(call, "2");
     const struct argument *power = call_argument(call, "e"), *unit = call_argument(call, "u");
-    if (call_argument(call, "p"))
-        show_argument(call, call_argument(call, "p"));
+    show_if(call, "", call_argument(call, "p"), "");
     if (number && !show_power(call, number))
         show_number(call, number);
     if (error && error->to > error->from && call->page->text.data[error->from] == '(') {
@@ -212,12 +211,9 @@ bool render_val(struct call *call)
     }
     if (!unit)
         unit = call_argument(call, "ul");
-    if (unit && (number || power)) {
-        show_text(call, " ");
-        show_argument(call, unit);
-    }
-    if (call_argument(call, "s"))
-        show_argument(call, call_argument(call, "s"));
+    if (number || power)
+        show_if(call, " ", unit, "");
+    show_if(call, "", call_argument(call, "s"), "");
     return number || power;
 }
 
@@ -246,10 +242,7 @@ bool render_unit(struct call *call)
         show_text(call, is_power ? "" : at == 2 ? " " : "·");
         show_argument(call, next);
     }
-    if (unit) {
-        show_text(call, " ");
-        show_argument(call, unit);
-    }
+    show_if(call, " ", unit, "");
     return true;
 }
 

@@ -35,24 +35,16 @@ bool render_if(struct call *call)
     return show_choice(call, call_argument(call, condition.size > 0 ? "1" : "2"));
 }
 
-static bool is_made_of(struct str text, const char *bytes)
-{
-    for (size_t i = 0; i < text.size; i++)
-        if (text.data[i] == 0 || !strchr(bytes, text.data[i]))
-            return false;
-    return true;
-}
-
 /* A decimal number as PHP reads one: 1, -1.50, .5, 1e3. */
 static bool is_numeric(struct str text, double *number)
 {
     char copy[VALUE_BYTES_MAX + 1], *end;
-    if (text.size == 0 || text.size >= sizeof copy || !is_made_of(text, "0123456789+-.eE"))
+    if (text.size == 0 || text.size >= sizeof copy)
         return false;
     memcpy(copy, text.data, text.size);
     copy[text.size] = 0;
     *number = strtod(copy, &end);
-    return *end == 0;
+    return end == copy + text.size && strspn(copy, "0123456789+-.eE") == text.size;
 }
 
 /* Compares like the parser functions: numbers by value. */
@@ -107,8 +99,8 @@ bool render_switch(struct call *call)
     if (call->is_opaque)
         return false;
     const struct str page = call->page->text;
-    struct argument chosen, fallback;
-    bool found = false, falls = false, has_fallback = false;
+    struct argument chosen = {0}; /* the default until a case is found */
+    bool found = false, falls = false;
     for (size_t i = 1; i < call->count && !found; i++) {
         const struct argument *argument = &call->arguments[i];
         const struct str text = str_part(page, argument->from, argument->to);
@@ -124,19 +116,11 @@ bool render_switch(struct call *call)
             while (value.from < value.to && strchr(" \t\n", page.data[value.from]))
                 value.from++;
         }
-        if (str_equal(key, STR("#default")) || (!equals && i + 1 == call->count)) {
-            fallback = value;
-            has_fallback = true;
-        }
-        if (equals && falls) {
+        found = equals && falls;
+        if (found || str_equal(key, STR("#default")) || (!equals && i + 1 == call->count))
             chosen = value;
-            found = true;
-        }
     }
-    if (!found && has_fallback)
-        chosen = fallback;
-    const bool shows = (found || has_fallback) && chosen.from < chosen.to;
-    return show_choice(call, shows ? &chosen : NULL);
+    return show_choice(call, chosen.from < chosen.to ? &chosen : NULL);
 }
 
 void case_add(struct str name, struct str text, struct buf *out)
@@ -172,14 +156,6 @@ bool render_case(struct call *call)
 
 #define PAD_MAX 20 /* characters; anything longer is not a number, and text must not grow */
 
-static size_t characters(struct str text)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < text.size; i++)
-        count += ((unsigned char)text.data[i] & 0xC0) != 0x80;
-    return count;
-}
-
 /* {{padleft:7|3|0}} → 007; the parameter names the side. */
 bool render_pad(struct call *call)
 {
@@ -196,7 +172,7 @@ bool render_pad(struct call *call)
     if (!left)
         show(call, text);
     size_t at = 0;
-    for (long count = (long)characters(text); count < width; count++) {
+    for (long count = (long)utf8_characters(text); count < width; count++) {
         uint32_t code_point;
         unsigned skip;
         const unsigned size = utf8_decode(with.data + at, with.size - at, &code_point, &skip);
@@ -510,11 +486,8 @@ bool render_tag(struct call *call)
         return false;
     call->is_block = tag->ends_paragraph;
     call->is_poem = tag->kind == TAG_POEM;
-    if (tag->kind == TAG_QUOTE)
-        show_text(call, "\"");
-    show_argument(call, content);
-    if (tag->kind == TAG_QUOTE)
-        show_text(call, "\"");
+    const char *mark = tag->kind == TAG_QUOTE ? "\"" : "";
+    show_if(call, mark, content, mark);
     return true;
 }
 

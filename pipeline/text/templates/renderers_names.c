@@ -77,22 +77,14 @@ static bool show_language(struct call *call, struct str code, unsigned first)
     name = name ? name : code_name(code);
     const struct argument *label = call_argument(call, "label");
     if (label && !call_says(call, "label", "none")) {
-        show_argument(call, label);
-        show_text(call, ": ");
+        show_if(call, "", label, ": ");
     } else if (name && !label) {
         show_text(call, name);
         show_text(call, ": ");
     }
     show_argument(call, word);
-    if (latin) {
-        show_text(call, ", romanized: ");
-        show_argument(call, latin);
-    }
-    if (sense) {
-        show_text(call, ", lit. '");
-        show_argument(call, sense);
-        show_text(call, "'");
-    }
+    show_if(call, ", romanized: ", latin, "");
+    show_if(call, ", lit. '", sense, "'");
     return true;
 }
 
@@ -113,12 +105,8 @@ bool render_quoted(struct call *call)
     const char *code = call->page->language->code;
     const bool german = strcmp(code, "de") == 0, french = strcmp(code, "fr") == 0;
     const struct argument *text = first_of(call, "text", call_argument(call, "1"));
-    if (!text)
-        return false;
-    show_text(call, german ? "„" : french ? "« " : "\"");
-    show_argument(call, text);
-    show_text(call, german ? "“" : french ? " »" : "\"");
-    return true;
+    show_if(call, german ? "„" : french ? "« " : "\"", text, german ? "“" : french ? " »" : "\"");
+    return text;
 }
 
 /* {{USS|Hornet|CV-12|6}} → USS Hornet (CV-12): the last number says which parts show. The parameter is the prefix; ""
@@ -145,11 +133,8 @@ bool render_ship(struct call *call)
     if (shows_prefix && (has_prefix || prefix))
         show_text(call, " ");
     show_argument(call, name);
-    if (shows_id && id) {
-        show_text(call, " (");
-        show_argument(call, id);
-        show_text(call, ")");
-    }
+    if (shows_id)
+        show_if(call, " (", id, ")");
     return true;
 }
 
@@ -195,9 +180,8 @@ bool render_chinese(struct call *call)
             show_text(call, kinds[i].end);
         any = true;
     }
-    const struct argument *only = call_argument(call, "1");
-    if (!any && only)
-        show_argument(call, only);
+    const struct argument *only = any ? NULL : call_argument(call, "1");
+    show_if(call, "", only, "");
     return any || only;
 }
 

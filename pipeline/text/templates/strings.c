@@ -9,10 +9,7 @@
 
 static long characters(struct str text)
 {
-    long count = 0;
-    for (size_t i = 0; i < text.size; i++)
-        count += ((unsigned char)text.data[i] & 0xC0) != 0x80;
-    return count;
+    return (long)utf8_characters(text);
 }
 
 /* The bytes of the first `count` characters. */
@@ -23,11 +20,6 @@ static size_t bytes_of(struct str text, long count)
         if (((unsigned char)text.data[at] & 0xC0) != 0x80 && count-- == 0)
             break;
     return at;
-}
-
-static struct str after(struct str text, size_t bytes)
-{
-    return str_from(text, bytes);
 }
 
 /* A whole number as PHP reads one at the start of a text. */
@@ -54,7 +46,7 @@ static void show_place(struct call *call, struct str text, struct str needle, ch
     const long from = wanted == 'p' ? number_of(call, "2", 0) : 0;
     size_t at = bytes_of(text, from < 0 ? characters(text) + from : from), last = SIZE_MAX;
     long count = 0;
-    for (size_t found; (found = str_find(after(text, at), needle)) != SIZE_MAX; count++) {
+    for (size_t found; (found = str_find(str_from(text, at), needle)) != SIZE_MAX; count++) {
         last = at + found;
         at = last + (wanted == 'r' ? 1 : needle.size);
         if (wanted == 'p')
@@ -93,7 +85,7 @@ static void show_replaced(struct call *call, struct str text, struct str needle)
             break;
         show(call, (struct str){text.data, found});
         show(call, by);
-        text = after(text, found + needle.size);
+        text = str_from(text, found + needle.size);
     }
     show(call, text);
 }
@@ -106,7 +98,7 @@ static void show_piece(struct call *call, struct str text, struct str needle)
     limit = limit > 0 && limit < PIECES_MAX ? limit : PIECES_MAX;
     for (size_t found; count + 1 < limit && (found = str_find(text, needle)) != SIZE_MAX;) {
         pieces[count++] = (struct str){text.data, found};
-        text = after(text, found + needle.size);
+        text = str_from(text, found + needle.size);
     }
     pieces[count++] = text;
     const long wanted = number_of(call, "2", 0), number = wanted < 0 ? count + wanted : wanted;
@@ -117,15 +109,12 @@ static void show_decoded(struct call *call, struct str text)
 {
     struct buf shown = {0};
     for (size_t at = 0; at < text.size; at++) {
-        unsigned byte;
-        char hex[3] = {0};
-        if (text.data[at] == '%' && at + 2 < text.size) {
-            memcpy(hex, text.data + at + 1, 2);
-            if (strspn(hex, "0123456789abcdefABCDEF") == 2 && sscanf(hex, "%x", &byte) == 1 && byte >= ' ') {
-                buf_add_byte(&shown, (char)byte);
-                at += 2;
-                continue;
-            }
+        unsigned char byte;
+        if (text.data[at] == '%' && at + 2 < text.size && hex_read(str_part(text, at + 1, at + 3), &byte) &&
+            byte >= ' ') {
+            buf_add_byte(&shown, (char)byte);
+            at += 2;
+            continue;
         }
         buf_add_byte(&shown, text.data[at] == '+' ? ' ' : text.data[at]);
     }

@@ -3,25 +3,17 @@
 #include "pipeline/text/words/codes_iso639.h"
 #include "pipeline/text/words/languages.h"
 
-static bool is_triple(struct str code)
+#include <stdlib.h>
+
+static int compare_triples(const void *a, const void *b)
 {
-    size_t low = 0, high = iso_triple_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = memcmp(iso_triples + 3 * middle, code.data, 3);
-        if (order == 0)
-            return true;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return false;
+    return memcmp(a, b, 3);
 }
 
 static bool is_code(struct str code)
 {
-    if (language_is_code(code) || (code.size == 3 && is_triple(code)))
+    if (language_is_code(code) ||
+        (code.size == 3 && bsearch(code.data, iso_triples, iso_triple_count, 3, compare_triples)))
         return true;
     for (size_t i = 0; i < iso_language_count; i++)
         if (str_equal(code, str_of(iso_languages[i].code)))

@@ -28,52 +28,41 @@ struct page_parser {
     struct buf mended;  /* the fragment, if it was not UTF-8 */
 };
 
-/* Parses a whole number without blanks; a sign only with `negative_ok`. False if it is not one. */
-static bool parse_number(struct str text, bool negative_ok, uint64_t max, uint64_t *value, bool *negative)
+/* Sets *value to the whole number that the element's content is, without a sign; what is none is 0, as if it were
+ * absent, and a repair. */
+static bool set_number(struct page *page, struct str text, uint64_t max, uint64_t *value)
 {
-    *negative = negative_ok && text.size > 0 && text.data[0] == '-';
-    size_t at = *negative ? 1 : 0;
+    bool is_number = text.size > 0;
     *value = 0;
-    if (at == text.size)
-        return false;
-    for (; at < text.size; at++) {
+    for (size_t at = 0; at < text.size && is_number; at++) {
         const unsigned digit = (unsigned)(text.data[at] - '0');
-        if (digit > 9 || *value > (max - digit) / 10)
-            return false;
+        is_number = digit <= 9 && *value <= (max - digit) / 10;
         *value = *value * 10 + digit;
     }
-    return true;
-}
-
-/* Each takes the content of its element. What is no number is as if it were absent, and a repair; of revisions, only in
- * the one that counts. */
-static void set_id(struct page *page, struct str text)
-{
-    bool negative;
-    page->id_text = text;
-    if (!parse_number(text, false, INT64_MAX, &page->id, &negative)) {
-        page->id = 0;
+    if (!is_number) {
+        *value = 0;
         page->repairs |= 1u << REPAIR_ID;
     }
+    return is_number;
+}
+
+static void set_id(struct page *page, struct str text)
+{
+    page->id_text = text;
+    set_number(page, text, INT64_MAX, &page->id);
 }
 
 static void set_ns(struct page *page, struct str text)
 {
     uint64_t value;
-    bool negative;
-    page->has_ns = parse_number(text, true, INT32_MAX, &value, &negative);
-    page->ns = !page->has_ns ? 0 : negative ? -(int32_t)value : (int32_t)value;
-    if (!page->has_ns)
-        page->repairs |= 1u << REPAIR_ID;
+    const bool negative = str_starts(text, STR("-"));
+    page->has_ns = set_number(page, str_from(text, negative), INT32_MAX, &value);
+    page->ns = negative ? -(int32_t)value : (int32_t)value;
 }
 
 static void set_revision_id(struct page *page, struct str text)
 {
-    bool negative;
-    if (!parse_number(text, false, INT64_MAX, &page->revision_id, &negative)) {
-        page->revision_id = 0;
-        page->repairs |= 1u << REPAIR_ID;
-    }
+    set_number(page, text, INT64_MAX, &page->revision_id);
 }
 
 /* The field that an element inside page or page/revision holds. */
