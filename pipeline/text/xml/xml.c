@@ -11,16 +11,13 @@
 #define ELEMENT_DEPTH_MAX 16u /* dumps have 5; a deeper page is malformed */
 #define KNOWN_NAME_BYTES  16u /* of an element's name on the fast path, with its NUL */
 
-enum field { FIELD_NONE, FIELD_TITLE, FIELD_NS, FIELD_ID, FIELD_REVISION_ID, FIELD_TIMESTAMP, FIELD_MODEL, FIELD_TEXT };
-
 struct page_parser {
     bool expat_alone;
-    struct page *page;
+    struct page_fields fields;
     unsigned depth;   /* open elements */
     bool in_revision; /* inside page/revision */
     bool malformed;
-    bool has_text;        /* the open revision had its <text> */
-    enum field field;     /* the field whose characters are being read, or FIELD_NONE */
+    struct str *field;    /* the field whose characters are being read, or NULL */
     unsigned field_depth; /* of its element */
     char *out; /* in the arena: fields one after the other; text outside fields is overwritten by the next field */
     size_t size, capacity;
@@ -46,45 +43,6 @@ static bool set_number(struct page *page, struct str text, uint64_t max, uint64_
     return is_number;
 }
 
-static void set_id(struct page *page, struct str text)
-{
-    page->id_text = text;
-    set_number(page, text, INT64_MAX, &page->id);
-}
-
-static void set_ns(struct page *page, struct str text)
-{
-    uint64_t value;
-    const bool negative = str_starts(text, STR("-"));
-    page->has_ns = set_number(page, str_from(text, negative), INT32_MAX, &value);
-    page->ns = negative ? -(int32_t)value : (int32_t)value;
-}
-
-static void set_revision_id(struct page *page, struct str text)
-{
-    set_number(page, text, INT64_MAX, &page->revision_id);
-}
-
-/* The field that an element inside page or page/revision holds. */
-static enum field field_of(const struct page_parser *parser, const char *name)
-{
-    static const struct {
-        const char *name;
-        bool in_revision;
-        enum field field;
-    } fields[] = {{"title", false, FIELD_TITLE},
-                  {"ns", false, FIELD_NS},
-                  {"id", false, FIELD_ID},
-                  {"id", true, FIELD_REVISION_ID},
-                  {"timestamp", true, FIELD_TIMESTAMP},
-                  {"model", true, FIELD_MODEL},
-                  {"text", true, FIELD_TEXT}};
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
-        if (fields[i].in_revision == parser->in_revision && strcmp(fields[i].name, name) == 0)
-            return fields[i].field;
-    return FIELD_NONE;
-}
-
 static void XMLCALL on_start(void *data, const char *name, const char **attributes)
 {
     (void)attributes;
@@ -92,30 +50,26 @@ static void XMLCALL on_start(void *data, const char *name, const char **attribut
     const unsigned depth = parser->depth++;
     if (depth >= ELEMENT_DEPTH_MAX || (depth == 0 && strcmp(name, "page") != 0))
         parser->malformed = true;
-    if (parser->field != FIELD_NONE) /* a tag of the text that is not escaped */
+    if (parser->field) /* a tag of the text that is not escaped */
         parser->malformed = true;
     if (depth == 1 && strcmp(name, "revision") == 0) {
         parser->in_revision = true;
-        parser->has_text = false;
-        parser->page->timestamp = parser->page->model = parser->page->text = STR("");
-        parser->page->revision_id = 0;
+        page_fields_begin_revision(&parser->fields);
     } else if (depth == 1 && strcmp(name, "redirect") == 0) {
-        parser->page->is_redirect = true;
+        parser->fields.is_redirect = true;
     }
     if (depth != (parser->in_revision ? 2u : 1u))
         return;
-    parser->field = field_of(parser, name);
+    parser->field = page_field(&parser->fields, str_of(name), parser->in_revision);
     parser->field_depth = parser->depth;
     parser->field_start = parser->size;
-    if (parser->field == FIELD_TEXT) {
-        parser->malformed |= parser->has_text;
-        parser->has_text = true;
-    }
+    if (parser->field == &parser->fields.text) /* the second one of its revision */
+        parser->malformed |= parser->fields.text.data != NULL;
 }
 
 static bool takes_characters(const struct page_parser *parser)
 {
-    return parser->field != FIELD_NONE && parser->depth == parser->field_depth;
+    return parser->field && parser->depth == parser->field_depth;
 }
 
 static void XMLCALL on_characters(void *data, const char *characters, int count)
@@ -138,35 +92,10 @@ static void XMLCALL on_end(void *data, const char *name)
     const unsigned depth = parser->depth--;
     if (parser->in_revision && depth == 2)
         parser->in_revision = false;
-    if (parser->field == FIELD_NONE || depth != parser->field_depth)
+    if (!parser->field || depth != parser->field_depth)
         return;
-    struct page *page = parser->page;
-    switch (parser->field) {
-    case FIELD_TITLE:
-        page->title = content;
-        break;
-    case FIELD_TIMESTAMP:
-        page->timestamp = content;
-        break;
-    case FIELD_MODEL:
-        page->model = content;
-        break;
-    case FIELD_TEXT:
-        page->text = content;
-        break;
-    case FIELD_NS:
-        set_ns(page, str_trim(content));
-        break;
-    case FIELD_ID:
-        set_id(page, str_trim(content));
-        break;
-    case FIELD_REVISION_ID:
-        set_revision_id(page, str_trim(content));
-        break;
-    case FIELD_NONE:
-        break;
-    }
-    parser->field = FIELD_NONE;
+    *parser->field = content;
+    parser->field = NULL;
 }
 
 static void *grow(void *memory, size_t bytes)
@@ -224,44 +153,38 @@ static bool parse_known(struct page_parser *parser, struct str fragment)
     return false;
 }
 
-/* The way for what is not well-formed. */
-static bool parse_mended(struct page_parser *parser, struct str fragment)
+/* Makes the page of the fields that were found. */
+static void take_fields(const struct page_fields *fields, struct page *page)
 {
-    struct mended_page mended;
-    struct page *page = parser->page;
-    if (!xml_mend(fragment, parser->out, &mended))
-        return false;
     const struct {
         struct str from, *to;
-    } texts[] = {{mended.title, &page->title},
-                 {mended.timestamp, &page->timestamp},
-                 {mended.model, &page->model},
-                 {mended.text, &page->text}};
+    } texts[] = {{fields->title, &page->title},
+                 {fields->timestamp, &page->timestamp},
+                 {fields->model, &page->model},
+                 {fields->text, &page->text},
+                 {fields->id, &page->id_text}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].from.data)
             *texts[i].to = texts[i].from;
-    if (mended.id.data)
-        set_id(page, str_trim(mended.id));
-    if (mended.ns.data)
-        set_ns(page, str_trim(mended.ns));
-    if (mended.revision_id.data)
-        set_revision_id(page, str_trim(mended.revision_id));
-    page->is_redirect = mended.is_redirect;
-    page->repairs |= mended.repairs ? mended.repairs : 1u << REPAIR_TAG;
-    return true;
+    page->id_text = str_trim(page->id_text);
+    if (fields->id.data)
+        set_number(page, page->id_text, INT64_MAX, &page->id);
+    if (fields->revision_id.data)
+        set_number(page, str_trim(fields->revision_id), INT64_MAX, &page->revision_id);
+    if (fields->ns.data) {
+        uint64_t value;
+        const struct str text = str_trim(fields->ns);
+        const bool negative = str_starts(text, STR("-"));
+        page->has_ns = set_number(page, str_from(text, negative), INT32_MAX, &value);
+        page->ns = negative ? -(int32_t)value : (int32_t)value;
+    }
+    page->is_redirect = fields->is_redirect;
 }
 
-static void begin(struct page_parser *parser, struct page *page, char *out, size_t capacity)
+static void begin(struct page_parser *parser, char *out, size_t capacity)
 {
-    const uint32_t repairs = page->repairs;
-    *page = (struct page){.id_text = STR(""),
-                          .title = STR(""),
-                          .timestamp = STR(""),
-                          .model = STR(""),
-                          .text = STR(""),
-                          .repairs = repairs};
     *parser = (struct page_parser){
-        .expat_alone = parser->expat_alone, .page = page, .out = out, .capacity = capacity, .mended = parser->mended};
+        .expat_alone = parser->expat_alone, .out = out, .capacity = capacity, .mended = parser->mended};
 }
 
 static bool begins_page(struct str fragment)
@@ -275,32 +198,30 @@ static bool begins_page(struct str fragment)
 int page_parse(struct page_parser *parser, struct str fragment, struct arena *arena, struct page *page)
 {
     struct str trimmed = str_trim(fragment);
-    page->repairs = 0;
+    *page =
+        (struct page){.id_text = STR(""), .title = STR(""), .timestamp = STR(""), .model = STR(""), .text = STR("")};
     if (!utf8_valid(trimmed)) {
         buf_reset(&parser->mended);
         utf8_replace(trimmed, &parser->mended);
         trimmed = buf_str(&parser->mended);
         page->repairs = 1u << REPAIR_ENCODING;
     }
-    const uint32_t repairs = page->repairs;
-    if (!begins_page(trimmed) || trimmed.size > INT_MAX) {
-        begin(parser, page, NULL, 0);
+    if (!begins_page(trimmed) || trimmed.size > INT_MAX)
         return -1;
-    }
     char *out = arena_alloc(arena, trimmed.size + XML_SCAN_ROOM);
-    begin(parser, page, out, trimmed.size);
+    begin(parser, out, trimmed.size);
     bool good = !parser->expat_alone && parse_known(parser, trimmed);
     if (!good) {
-        page->repairs = repairs;
-        begin(parser, page, out, trimmed.size);
+        begin(parser, out, trimmed.size);
         good = parse_any(parser, trimmed);
     }
     assert(parser->size <= parser->capacity); /* no field is longer than the XML that it is from */
     if (!good || parser->malformed) {
-        page->repairs = repairs;
-        begin(parser, page, out, trimmed.size);
-        good = parse_mended(parser, trimmed);
+        good = xml_mend(trimmed, out, &parser->fields);
+        page->repairs |= !good ? 0 : parser->fields.repairs ? parser->fields.repairs : 1u << REPAIR_TAG;
     }
+    if (good)
+        take_fields(&parser->fields, page);
     return good ? 0 : -1;
 }
 

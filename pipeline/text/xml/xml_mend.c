@@ -10,7 +10,7 @@ struct mending {
     struct str xml;
     size_t at;
     char *out;
-    struct mended_page *page;
+    struct page_fields *page;
     bool in_revision;
     size_t sought; /* up to here the end tag of an earlier field was sought in vain; so no byte is passed over twice */
 };
@@ -207,81 +207,81 @@ static bool take_text(struct mending *m, struct str *content)
     return true;
 }
 
-static void begin_revision(struct mending *m)
+void page_fields_begin_revision(struct page_fields *fields)
 {
-    struct mended_page *page = m->page;
-    m->in_revision = true;
-    page->revision_id = page->timestamp = page->model = page->text = (struct str){0};
+    fields->revision_id = fields->timestamp = fields->model = fields->text = (struct str){0};
 }
 
-/* The field that an element holds, or NULL. */
-static struct str *field_of(const struct mending *m, struct str tag, struct str *name)
+struct str *page_field(struct page_fields *fields, struct str name, bool in_revision)
 {
-    struct mended_page *page = m->page;
     const struct {
         struct str name;
         bool in_revision;
         struct str *field;
-    } fields[] = {{{"title", 5}, false, &page->title},
-                  {{"ns", 2}, false, &page->ns},
-                  {{"id", 2}, false, &page->id},
-                  {{"id", 2}, true, &page->revision_id},
-                  {{"timestamp", 9}, true, &page->timestamp},
-                  {{"model", 5}, true, &page->model}};
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        if (fields[i].in_revision == m->in_revision && begins(tag, STR("<"), fields[i].name)) {
-            *name = fields[i].name;
-            return fields[i].field;
-        }
+    } known[] = {{STR("title"), false, &fields->title},
+                 {STR("ns"), false, &fields->ns},
+                 {STR("id"), false, &fields->id},
+                 {STR("id"), true, &fields->revision_id},
+                 {STR("timestamp"), true, &fields->timestamp},
+                 {STR("model"), true, &fields->model},
+                 {STR("text"), true, &fields->text}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].in_revision == in_revision && str_equal(known[i].name, name))
+            return known[i].field;
     return NULL;
 }
 
+/* The name of the element that begins at the start of the text; empty if none does. */
+static struct str name_of(struct str text)
+{
+    size_t end = 1;
+    while (end < text.size && is_name(text.data[end]))
+        end++;
+    return str_part(text, 1, end);
+}
+
 /* Elements that are passed over with all that they hold. */
-static bool is_opaque(struct str tag, struct str *name)
+static bool is_opaque(struct str name)
 {
     static const struct str names[] = {{"contributor", 11}, {"comment", 7}, {"upload", 6}, {"sha1", 4}, {"origin", 6}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (begins(tag, STR("<"), names[i])) {
-            *name = names[i];
+        if (str_equal(name, names[i]))
             return true;
-        }
     return false;
 }
 
 /* Takes the tag at m->at with what belongs to it; false if the page is malformed. */
 static bool take_tag(struct mending *m)
 {
-    const struct str tag = rest_of(m, m->at);
-    struct mended_page *page = m->page;
-    struct str name, content;
-    struct str *field = field_of(m, tag, &name);
-    const bool is_text = begins(tag, STR("<"), STR("text")), opaque = is_opaque(tag, &name);
+    const struct str tag = rest_of(m, m->at), name = name_of(tag);
+    const bool is_text = str_equal(name, STR("text"));
+    struct str *field = is_text ? &m->page->text : page_field(m->page, name, m->in_revision), content;
     bool empty;
-    if (begins(tag, STR("<"), STR("revision")))
-        begin_revision(m);
-    else if (is_end(tag, STR("revision")))
+    if (str_equal(name, STR("revision"))) {
+        m->in_revision = true;
+        page_fields_begin_revision(m->page);
+    } else if (is_end(tag, STR("revision"))) {
         m->in_revision = false;
-    else if (begins(tag, STR("<"), STR("redirect")))
-        page->is_redirect |= !m->in_revision;
+    } else if (str_equal(name, STR("redirect"))) {
+        m->page->is_redirect |= !m->in_revision;
+    }
     m->at = after_tag(m, m->at, &empty);
-    if (opaque && !empty) {
+    if (is_opaque(name) && !empty) {
         take_field(m, name);
     } else if (field && !field->data) { /* the first one counts */
-        *field = empty ? STR("") : decode(m, take_field(m, name));
-    } else if (is_text && !page->text.data) {
-        if (!empty && !take_text(m, &content))
+        if (is_text && !empty && !take_text(m, &content))
             return false;
-        page->text = empty ? STR("") : decode(m, content);
+        *field = empty ? STR("") : decode(m, is_text ? content : take_field(m, name));
     }
     return true;
 }
 
-bool xml_mend(struct str fragment, char *out, struct mended_page *page)
+bool xml_mend(struct str fragment, char *out, struct page_fields *fields)
 {
-    struct mending m = {.xml = fragment, .out = out, .page = page};
-    *page = (struct mended_page){0};
+    struct mending m = {.xml = fragment, .out = out, .page = fields};
+    *fields = (struct page_fields){0};
     while ((m.at = next_tag(&m, m.at)) < m.xml.size)
         if (!take_tag(&m))
             return false;
-    return page->text.data != NULL;
+    return fields->text.data != NULL;
 }

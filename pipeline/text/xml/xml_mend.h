@@ -17,11 +17,16 @@
 #include <stdbool.h>
 
 /* The fields of a page as text. */
-struct mended_page {
+struct page_fields {
     struct str title, ns, id, revision_id, timestamp, model, text; /* data NULL: absent */
     bool is_redirect;
     uint32_t repairs; /* bits of enum repair */
 };
 
+/* The field that an element of that name holds, inside <page> or <revision>; NULL: none. */
+struct str *page_field(struct page_fields *fields, struct str name, bool in_revision);
+/* Of several revisions the last one counts: forgets what an earlier one had. */
+void page_fields_begin_revision(struct page_fields *fields);
+
 /* `out` has room for the fragment; the fields are views into it. */
-bool xml_mend(struct str fragment, char *out, struct mended_page *page);
+bool xml_mend(struct str fragment, char *out, struct page_fields *fields);
