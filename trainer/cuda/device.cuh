@@ -19,6 +19,13 @@
      : (precision) == PRECISION_BF16 ? FUNCTION<__nv_bfloat16>(__VA_ARGS__)                                            \
                                      : FUNCTION<__half>(__VA_ARGS__))
 
+/* The kernel of an op: op_of for its type of storage. */
+#define STORAGE_KERNEL(op)                                                                                             \
+    void kernel_##op(cudaStream_t stream, enum precision precision, const struct op##_args *args)                      \
+    {                                                                                                                  \
+        FOR_STORAGE(precision, op##_of, stream, *args);                                                                \
+    }
+
 static inline size_t blocks_for(size_t count, size_t each)
 {
     return (count + each - 1) / each;

@@ -203,10 +203,7 @@ template <typename storage> static void embed_of(cudaStream_t stream, const stru
            (const storage *)a.word, (const storage *)a.position, (const storage *)a.type, *a.batch, a.hidden);
 }
 
-void kernel_embed(cudaStream_t stream, enum precision precision, const struct embed_args *args)
-{
-    FOR_STORAGE(precision, embed_of, stream, *args);
-}
+STORAGE_KERNEL(embed)
 
 template <typename storage, int width>
 static void embed_backward_by(cudaStream_t stream, const struct embed_backward_args &a)
@@ -239,7 +236,4 @@ template <typename storage> static void embed_backward_of(cudaStream_t stream, c
         embed_backward_by<storage, 1>(stream, a);
 }
 
-void kernel_embed_backward(cudaStream_t stream, enum precision precision, const struct embed_backward_args *args)
-{
-    FOR_STORAGE(precision, embed_backward_of, stream, *args);
-}
+STORAGE_KERNEL(embed_backward)

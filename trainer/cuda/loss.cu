@@ -167,10 +167,7 @@ template <typename storage> static void square_loss_of(cudaStream_t stream, cons
            (float)a.factor);
 }
 
-void kernel_square_loss(cudaStream_t stream, enum precision precision, const struct square_loss_args *args)
-{
-    FOR_STORAGE(precision, square_loss_of, stream, *args);
-}
+STORAGE_KERNEL(square_loss)
 
 template <typename storage>
 static __global__ void __launch_bounds__(ADD_THREADS)
@@ -207,10 +204,7 @@ template <typename storage> static void bits_loss_of(cudaStream_t stream, const 
            a.columns, (float)a.factor);
 }
 
-void kernel_bits_loss(cudaStream_t stream, enum precision precision, const struct bits_loss_args *args)
-{
-    FOR_STORAGE(precision, bits_loss_of, stream, *args);
-}
+STORAGE_KERNEL(bits_loss)
 
 #define SPAN_THREADS 128
 
@@ -280,12 +274,5 @@ template <typename storage> static void span_loss_of(cudaStream_t stream, const 
     launch(add_kernel, 1, ADD_THREADS, 0, stream, args.sums, a.results, batch->sequences);
 }
 
-void kernel_span_loss(cudaStream_t stream, enum precision precision, const struct span_loss_args *args)
-{
-    FOR_STORAGE(precision, span_loss_of, stream, *args);
-}
-
-void kernel_loss(cudaStream_t stream, enum precision precision, const struct loss_args *args)
-{
-    FOR_STORAGE(precision, loss_of, stream, *args);
-}
+STORAGE_KERNEL(span_loss)
+STORAGE_KERNEL(loss)

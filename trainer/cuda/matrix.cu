@@ -99,10 +99,7 @@ template <typename storage> static void direction_of(cudaStream_t stream, const 
            (storage *)a.x);
 }
 
-void kernel_direction(cudaStream_t stream, enum precision precision, const struct direction_args *args)
-{
-    FOR_STORAGE(precision, direction_of, stream, *args);
-}
+STORAGE_KERNEL(direction)
 
 template <typename storage, int width>
 static __global__ void __launch_bounds__(THREADS)
@@ -130,10 +127,7 @@ template <typename storage> static void combine_of(cudaStream_t stream, const st
                (const storage *)a.x, a.count, (float)a.a, (float)a.b);
 }
 
-void kernel_combine(cudaStream_t stream, enum precision precision, const struct combine_args *args)
-{
-    FOR_STORAGE(precision, combine_of, stream, *args);
-}
+STORAGE_KERNEL(combine)
 
 template <typename storage>
 static __global__ void __launch_bounds__(THREADS)
@@ -155,7 +149,4 @@ template <typename storage> static void shift_of(cudaStream_t stream, const stru
            *a.matrix, (const storage *)a.x, (float)a.keep, (float)a.scale);
 }
 
-void kernel_shift(cudaStream_t stream, enum precision precision, const struct shift_args *args)
-{
-    FOR_STORAGE(precision, shift_of, stream, *args);
-}
+STORAGE_KERNEL(shift)

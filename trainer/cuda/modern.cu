@@ -69,15 +69,8 @@ template <typename storage> static void glu_backward_of(cudaStream_t stream, con
            live, packs, packs_row, a.gelu);
 }
 
-void kernel_glu(cudaStream_t stream, enum precision precision, const struct glu_args *args)
-{
-    FOR_STORAGE(precision, glu_of, stream, *args);
-}
-
-void kernel_glu_backward(cudaStream_t stream, enum precision precision, const struct glu_backward_args *args)
-{
-    FOR_STORAGE(precision, glu_backward_of, stream, *args);
-}
+STORAGE_KERNEL(glu)
+STORAGE_KERNEL(glu_backward)
 
 /* A thread turns `width` pairs of a row and head; `packs` of them are half a head. */
 template <typename storage, int width>
@@ -121,10 +114,7 @@ template <typename storage> static void rotate_of(cudaStream_t stream, const str
            a.back ? -1.0f : 1.0f);
 }
 
-void kernel_rotate(cudaStream_t stream, enum precision precision, const struct rotate_args *args)
-{
-    FOR_STORAGE(precision, rotate_of, stream, *args);
-}
+STORAGE_KERNEL(rotate)
 
 /* A thread adds up a pack of columns over the rows of a sequence, in order, in doubles as the CPU does. */
 template <typename storage, int width>
@@ -197,13 +187,5 @@ static void sequence_mean_backward_of(cudaStream_t stream, const struct sequence
            a.hidden, pieces);
 }
 
-void kernel_sequence_mean(cudaStream_t stream, enum precision precision, const struct sequence_mean_args *args)
-{
-    FOR_STORAGE(precision, sequence_mean_of, stream, *args);
-}
-
-void kernel_sequence_mean_backward(cudaStream_t stream, enum precision precision,
-                                   const struct sequence_mean_backward_args *args)
-{
-    FOR_STORAGE(precision, sequence_mean_backward_of, stream, *args);
-}
+STORAGE_KERNEL(sequence_mean)
+STORAGE_KERNEL(sequence_mean_backward)

@@ -338,10 +338,7 @@ template <typename storage> static void norm_of(cudaStream_t stream, const struc
     launch(kernel, blocks_for(a.total, FORWARD_WARPS), FORWARD_WARPS * WARP, 0, stream, a);
 }
 
-void kernel_norm(cudaStream_t stream, enum precision precision, const struct norm_args *args)
-{
-    FOR_STORAGE(precision, norm_of, stream, *args);
-}
+STORAGE_KERNEL(norm)
 
 template <typename storage> static void norm_backward_of(cudaStream_t stream, const struct norm_backward_args &args)
 {
@@ -378,7 +375,4 @@ template <typename storage> static void norm_backward_of(cudaStream_t stream, co
         add_partials(stream, (float *)args.dbias, a.partials + hidden, blocks, 2 * (size_t)hidden, hidden);
 }
 
-void kernel_norm_backward(cudaStream_t stream, enum precision precision, const struct norm_backward_args *args)
-{
-    FOR_STORAGE(precision, norm_backward_of, stream, *args);
-}
+STORAGE_KERNEL(norm_backward)

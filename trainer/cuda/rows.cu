@@ -200,15 +200,8 @@ static void add_bias_of(cudaStream_t stream, void *y, const void *b, struct rows
            blocks_for(rows.total, WARPS), THREADS, 0, stream, (storage *)y, (const float *)b, rows, columns);
 }
 
-void kernel_gather(cudaStream_t stream, enum precision precision, const struct gather_args *args)
-{
-    FOR_STORAGE(precision, gather_of, stream, *args);
-}
-
-void kernel_scatter(cudaStream_t stream, enum precision precision, const struct scatter_args *args)
-{
-    FOR_STORAGE(precision, scatter_of, stream, *args);
-}
+STORAGE_KERNEL(gather)
+STORAGE_KERNEL(scatter)
 
 void kernel_add_bias(cudaStream_t stream, enum precision precision, void *y, const void *b, struct rows rows,
                      int32_t columns)
@@ -239,10 +232,7 @@ template <typename storage> static void convert_of(cudaStream_t stream, const st
                (const float *)a.x, a.count);
 }
 
-void kernel_convert(cudaStream_t stream, enum precision precision, const struct convert_args *args)
-{
-    FOR_STORAGE(precision, convert_of, stream, *args);
-}
+STORAGE_KERNEL(convert)
 
 static __global__ void __launch_bounds__(THREADS) add_kernel(float *y, const float *x, size_t count)
 {
@@ -281,25 +271,19 @@ static __global__ void __launch_bounds__(SUM_THREADS)
 }
 
 template <typename storage>
-static void column_sums_of(cudaStream_t stream, float *sums, const storage *x, struct rows rows, int columns,
+static void column_sums_of(cudaStream_t stream, float *sums, const void *x, struct rows rows, int columns,
                            float *partials)
 {
     const bool fast = vectors_serve<storage>(columns);
     const size_t parts = blocks_for(rows.live, COLUMN_SUM_ROWS);
     const size_t slices = blocks_for(columns, SUM_THREADS * (fast ? vector<storage>::count : 1));
     launch(fast ? column_sums_kernel<storage, vector<storage>::count> : column_sums_kernel<storage, 1>, parts * slices,
-           SUM_THREADS, 0, stream, partials, x, rows.live, columns, (int)slices);
+           SUM_THREADS, 0, stream, partials, (const storage *)x, rows.live, columns, (int)slices);
     add_partials(stream, sums, partials, parts, columns, columns);
 }
 
 void kernel_column_sums(cudaStream_t stream, enum precision precision, void *sums, const void *x, struct rows rows,
                         int32_t columns, void *scratch)
 {
-    float *out = (float *)sums, *partials = (float *)scratch;
-    if (precision == PRECISION_FP32)
-        column_sums_of(stream, out, (const float *)x, rows, columns, partials);
-    else if (precision == PRECISION_BF16)
-        column_sums_of(stream, out, (const __nv_bfloat16 *)x, rows, columns, partials);
-    else
-        column_sums_of(stream, out, (const __half *)x, rows, columns, partials);
+    FOR_STORAGE(precision, column_sums_of, stream, (float *)sums, x, rows, columns, (float *)scratch);
 }
