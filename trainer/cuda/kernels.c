@@ -28,161 +28,54 @@ void convert(struct device *device, const struct convert_args *args)
     note_conversion(device, args->x, args->y, args->count);
 }
 
-void embed(struct device *device, const struct embed_args *args)
-{
-    KERNEL(embed, args->batch, args->hidden);
-}
-
-void embed_backward(struct device *device, const struct embed_backward_args *args)
-{
-    KERNEL(embed_backward, args->batch, args->hidden);
-}
-
 void dropout(struct device *device, const struct dropout_args *args)
 {
     if (args->dropout->threshold > 0 || args->y != args->x)
         KERNEL(dropout, args->batch, args->rows, args->hidden);
 }
 
-void norm(struct device *device, const struct norm_args *args)
-{
-    KERNEL(norm, args->rows, args->hidden, args->batch);
-}
+/* The ops that only queue their kernel; the arguments after a name are its sizes, for messages. */
+#define QUEUED(op, ...)                                                                                                \
+    void op(struct device *device, const struct op##_args *args)                                                       \
+    {                                                                                                                  \
+        KERNEL(op, __VA_ARGS__);                                                                                       \
+    }
+#define QUEUED_UPDATE(op)                                                                                              \
+    void op(struct device *device, const struct op##_args *args)                                                       \
+    {                                                                                                                  \
+        UPDATE_KERNEL(op);                                                                                             \
+    }
 
-void norm_backward(struct device *device, const struct norm_backward_args *args)
-{
-    KERNEL(norm_backward, args->rows, args->hidden, args->batch);
-}
-
-void attention(struct device *device, const struct attention_args *args)
-{
-    KERNEL(attention, args->batch, args->queries->tokens, args->shape);
-}
-
-void attention_backward(struct device *device, const struct attention_backward_args *args)
-{
-    KERNEL(attention_backward, args->batch, args->queries->tokens, args->shape);
-}
-
-void gather(struct device *device, const struct gather_args *args)
-{
-    KERNEL(gather, args->rows, args->hidden);
-}
-
-void scatter(struct device *device, const struct scatter_args *args)
-{
-    KERNEL(scatter, args->rows, args->hidden);
-}
-
-void tanh_rows(struct device *device, const struct tanh_rows_args *args)
-{
-    KERNEL(tanh_rows, args->rows, args->columns);
-}
-
-void tanh_backward(struct device *device, const struct tanh_backward_args *args)
-{
-    KERNEL(tanh_backward, args->rows, args->columns);
-}
-
-void gelu_backward(struct device *device, const struct gelu_backward_args *args)
-{
-    KERNEL(gelu_backward, args->rows, args->columns);
-}
-
-void glu(struct device *device, const struct glu_args *args)
-{
-    KERNEL(glu, args->rows, args->columns);
-}
-
-void glu_backward(struct device *device, const struct glu_backward_args *args)
-{
-    KERNEL(glu_backward, args->rows, args->columns);
-}
-
-void rotate(struct device *device, const struct rotate_args *args)
-{
-    KERNEL(rotate, args->batch, args->heads, args->head_size);
-}
-
-void sequence_mean(struct device *device, const struct sequence_mean_args *args)
-{
-    KERNEL(sequence_mean, args->rows, args->hidden);
-}
-
-void sequence_mean_backward(struct device *device, const struct sequence_mean_backward_args *args)
-{
-    KERNEL(sequence_mean_backward, args->rows, args->hidden);
-}
-
-void loss(struct device *device, const struct loss_args *args)
-{
-    KERNEL(loss, args->rows, args->columns, args->vocabulary);
-}
-
-void square_loss(struct device *device, const struct square_loss_args *args)
-{
-    KERNEL(square_loss, args->rows);
-}
-
-void bits_loss(struct device *device, const struct bits_loss_args *args)
-{
-    KERNEL(bits_loss, args->rows, args->columns);
-}
-
-void span_loss(struct device *device, const struct span_loss_args *args)
-{
-    KERNEL(span_loss, args->batch);
-}
-
-void squares(struct device *device, const struct squares_args *args)
-{
-    UPDATE_KERNEL(squares);
-}
-
-void factors(struct device *device, const struct factors_args *args)
-{
-    UPDATE_KERNEL(factors);
-}
-
-void adam(struct device *device, const struct adam_args *args)
-{
-    UPDATE_KERNEL(adam);
-}
-
-void moments(struct device *device, const struct moments_args *args)
-{
-    UPDATE_KERNEL(moments);
-}
-
-void shares(struct device *device, const struct shares_args *args)
-{
-    UPDATE_KERNEL(shares);
-}
-
-void apply(struct device *device, const struct apply_args *args)
-{
-    UPDATE_KERNEL(apply);
-}
-
-void momentum(struct device *device, const struct momentum_args *args)
-{
-    UPDATE_KERNEL(momentum);
-}
-
-void direction(struct device *device, const struct direction_args *args)
-{
-    KERNEL(direction, args->momentum.matrix->rows, args->momentum.matrix->columns);
-}
-
-void combine(struct device *device, const struct combine_args *args)
-{
-    KERNEL(combine, args->count);
-}
-
-void shift(struct device *device, const struct shift_args *args)
-{
-    KERNEL(shift, args->matrix->rows, args->matrix->columns);
-}
+QUEUED(embed, args->batch, args->hidden)
+QUEUED(embed_backward, args->batch, args->hidden)
+QUEUED(norm, args->rows, args->hidden, args->batch)
+QUEUED(norm_backward, args->rows, args->hidden, args->batch)
+QUEUED(attention, args->batch, args->queries->tokens, args->shape)
+QUEUED(attention_backward, args->batch, args->queries->tokens, args->shape)
+QUEUED(gather, args->rows, args->hidden)
+QUEUED(scatter, args->rows, args->hidden)
+QUEUED(tanh_rows, args->rows, args->columns)
+QUEUED(tanh_backward, args->rows, args->columns)
+QUEUED(gelu_backward, args->rows, args->columns)
+QUEUED(glu, args->rows, args->columns)
+QUEUED(glu_backward, args->rows, args->columns)
+QUEUED(rotate, args->batch, args->heads, args->head_size)
+QUEUED(sequence_mean, args->rows, args->hidden)
+QUEUED(sequence_mean_backward, args->rows, args->hidden)
+QUEUED(loss, args->rows, args->columns, args->vocabulary)
+QUEUED(square_loss, args->rows)
+QUEUED(bits_loss, args->rows, args->columns)
+QUEUED(span_loss, args->batch)
+QUEUED_UPDATE(squares)
+QUEUED_UPDATE(factors)
+QUEUED_UPDATE(adam)
+QUEUED_UPDATE(moments)
+QUEUED_UPDATE(shares)
+QUEUED_UPDATE(apply)
+QUEUED_UPDATE(momentum)
+QUEUED(direction, args->momentum.matrix->rows, args->momentum.matrix->columns)
+QUEUED(combine, args->count)
+QUEUED(shift, args->matrix->rows, args->matrix->columns)
 
 static struct bits_operands bits_operands(const struct onebit_pass *pass)
 {

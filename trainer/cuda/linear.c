@@ -65,18 +65,9 @@ void linear(struct device *device, const struct linear_args *args)
 
 bool linear_fuses(enum precision precision, enum product_finish finish, enum gelu gelu)
 {
-    switch (finish) {
-    case FINISH_NONE:
-    case FINISH_BIAS:
+    if (finish == FINISH_NONE || finish == FINISH_BIAS)
         return true;
-    case FINISH_GELU:
-    case FINISH_BIAS_GELU:
-    case FINISH_SLOPE:
-        return gelu == GELU_TANH && precision != PRECISION_FP32;
-    case FINISH_SUMS:
-        return precision != PRECISION_FP32;
-    }
-    return false;
+    return precision != PRECISION_FP32 && (finish == FINISH_SUMS || gelu == GELU_TANH);
 }
 
 void linear_gelu(struct device *device, const struct linear_gelu_args *args)

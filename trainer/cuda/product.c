@@ -86,24 +86,11 @@ static cudaDataType_t storage_type(enum precision precision)
     return precision == PRECISION_FP32 ? CUDA_R_32F : precision == PRECISION_BF16 ? CUDA_R_16BF : CUDA_R_16F;
 }
 
-static cublasLtEpilogue_t epilogue_of(enum product_finish finish)
-{
-    switch (finish) {
-    case FINISH_NONE:
-        return CUBLASLT_EPILOGUE_DEFAULT;
-    case FINISH_BIAS:
-        return CUBLASLT_EPILOGUE_BIAS;
-    case FINISH_GELU:
-        return CUBLASLT_EPILOGUE_GELU_AUX;
-    case FINISH_BIAS_GELU:
-        return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
-    case FINISH_SLOPE:
-        return CUBLASLT_EPILOGUE_DGELU;
-    case FINISH_SUMS:
-        return CUBLASLT_EPILOGUE_BGRADB;
-    }
-    return CUBLASLT_EPILOGUE_DEFAULT;
-}
+static const cublasLtEpilogue_t epilogues[] = {
+    [FINISH_NONE] = CUBLASLT_EPILOGUE_DEFAULT,  [FINISH_BIAS] = CUBLASLT_EPILOGUE_BIAS,
+    [FINISH_GELU] = CUBLASLT_EPILOGUE_GELU_AUX, [FINISH_BIAS_GELU] = CUBLASLT_EPILOGUE_GELU_AUX_BIAS,
+    [FINISH_SLOPE] = CUBLASLT_EPILOGUE_DGELU,   [FINISH_SUMS] = CUBLASLT_EPILOGUE_BGRADB,
+};
 
 static void set(struct plan *plan, cublasLtMatmulDescAttributes_t what, const void *value, size_t bytes)
 {
@@ -132,35 +119,20 @@ static void describe(struct plan *plan, enum precision precision, const struct p
     const struct product_key *key = &plan->key;
     const cudaDataType_t storage = storage_type(precision);
     const cublasOperation_t as_is = CUBLAS_OP_N, transposed = CUBLAS_OP_T;
-    const cublasLtEpilogue_t epilogue = epilogue_of((enum product_finish)key->finish);
+    const cublasLtEpilogue_t epilogue = epilogues[key->finish];
+    const bool forward = key->kind == PRODUCT_FORWARD, weight = key->kind == PRODUCT_WEIGHT;
     BLAS(cublasLtMatmulDescCreate(&plan->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
-    const cublasOperation_t *of_a = key->kind == PRODUCT_FORWARD ? &transposed : &as_is;
-    const cublasOperation_t *of_b = key->kind == PRODUCT_WEIGHT ? &transposed : &as_is;
+    const cublasOperation_t *of_a = forward ? &transposed : &as_is, *of_b = weight ? &transposed : &as_is;
     set(plan, CUBLASLT_MATMUL_DESC_TRANSA, of_a, sizeof *of_a);
     set(plan, CUBLASLT_MATMUL_DESC_TRANSB, of_b, sizeof *of_b);
     set(plan, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
-    const bool forward = key->kind == PRODUCT_FORWARD;
     const int64_t aux_row = forward ? key->out : key->in;
     if (key->finish == FINISH_GELU || key->finish == FINISH_BIAS_GELU || key->finish == FINISH_SLOPE)
         set(plan, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &aux_row, sizeof aux_row);
     set_pointers(plan, operands);
-    switch ((enum product_kind)key->kind) {
-    case PRODUCT_FORWARD:
-        plan->a = layout(storage, key->out, key->in);
-        plan->b = layout(storage, key->rows, key->in);
-        plan->d = layout(storage, key->rows, key->out);
-        break;
-    case PRODUCT_INPUT:
-        plan->a = layout(storage, key->out, key->in);
-        plan->b = layout(storage, key->rows, key->out);
-        plan->d = layout(storage, key->rows, key->in);
-        break;
-    case PRODUCT_WEIGHT:
-        plan->a = layout(storage, key->rows, key->in);
-        plan->b = layout(storage, key->rows, key->out);
-        plan->d = layout(CUDA_R_32F, key->out, key->in);
-        break;
-    }
+    plan->a = layout(storage, weight ? key->rows : key->out, key->in);
+    plan->b = layout(storage, key->rows, forward ? key->in : key->out);
+    plan->d = weight ? layout(CUDA_R_32F, key->out, key->in) : layout(storage, key->rows, forward ? key->out : key->in);
 }
 
 /* Only algorithms that add in float and in a fixed order: partial results are not rounded to storage, nor added in
