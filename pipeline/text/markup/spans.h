@@ -61,8 +61,8 @@ struct spans {
 void spans_find(struct spans *spans, const struct magic *magic, bool has_variants, struct str text);
 void spans_release(struct spans *spans);
 
-/* Moves *index to the first span, from it on, that starts at or after `at`. Returns that span if it starts at `at`,
- * else NULL. */
+/* Moves *index forward to the first span that starts at or after `at`, and returns that span if it starts at `at`, else
+ * NULL. */
 static inline const struct span *spans_at(const struct spans *spans, uint32_t *index, uint32_t at)
 {
     while (*index < spans->count && spans->items[*index].start < at)

@@ -16,7 +16,7 @@ struct str name_fold(struct str name, char out[NAME_BYTES_MAX]);
  * name_fold. */
 struct str name_canonical(struct str name, char out[NAME_BYTES_MAX]);
 
-/* A list sorted bytewise (a test checks all of them). */
+/* A list. words_have needs one that is sorted bytewise, as those of data/ are (a test checks them). */
 struct words {
     const char *const *items;
     size_t count;
@@ -34,7 +34,7 @@ struct words {
     static const struct words name = {name##_items, sizeof name##_items / sizeof *name##_items}
 
 bool words_have(struct words words, struct str word); /* `word` must be folded */
-/* The bytes of the first of them with which the text begins, or ends; 0: none. Here the order is of no matter. */
+/* The bytes of the first word with which the text begins, or ends; 0: there is none. The list need not be sorted. */
 size_t words_starting(struct words words, struct str text);
 size_t words_ending(struct words words, struct str text);
 
