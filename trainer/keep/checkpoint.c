@@ -12,7 +12,7 @@
 #include "base/json.h"
 
 #define TEMPORARY ".tmp"
-#define NAME_SIZE 64 /* bytes of a checkpoint's name */
+#define NAME_SIZE 64 /* bytes of a checkpoint's name, with its folder */
 
 static int remove_files(const char *directory, struct error *err)
 {
@@ -62,18 +62,11 @@ static uint64_t step_of(const char *name)
     return strtoull(name + 5, NULL, 10);
 }
 
-static void name_of(uint64_t step, char out[NAME_SIZE])
-{
-    snprintf(out, NAME_SIZE, "step-%08" PRIu64, step);
-}
-
 char *checkpoint_path(const char *run, uint64_t step)
 {
     char name[NAME_SIZE];
-    name_of(step, name);
-    char *directory = path_join(run, CHECKPOINTS_NAME), *path = path_join(directory, name);
-    mem_free(directory);
-    return path;
+    snprintf(name, sizeof name, CHECKPOINTS_NAME "/step-%08" PRIu64, step);
+    return path_join(run, name);
 }
 
 bool checkpoint_exists(const char *run, uint64_t step)
@@ -230,37 +223,31 @@ static int write_files(const char *directory, const struct checkpoint_parts *par
 }
 
 /* Writes `latest` or `best`. */
-static int set_pointer(const char *run, const char *pointer, const char *name, struct error *err)
+static int set_pointer(const char *run, const char *pointer, uint64_t step, struct error *err)
 {
-    char text[NAME_SIZE + 1];
+    char text[NAME_SIZE];
     SCOPED(mem_free_at) char *path = path_join(run, pointer);
-    const int size = snprintf(text, sizeof text, "%s\n", name);
-    assert(state_is_step_name(name) && size > 0 && (size_t)size < sizeof text);
+    const int size = snprintf(text, sizeof text, "step-%08" PRIu64 "\n", step);
     return file_write_all(path, text, (size_t)size, err);
 }
 
 int checkpoint_set_best(const char *run, uint64_t step, struct error *err)
 {
-    char name[NAME_SIZE];
-    name_of(step, name);
-    return set_pointer(run, BEST_NAME, name, err);
+    return set_pointer(run, BEST_NAME, step, err);
 }
 
 int checkpoint_set_latest(const char *run, uint64_t step, struct error *err)
 {
-    char name[NAME_SIZE];
-    name_of(step, name);
-    return set_pointer(run, LATEST_NAME, name, err);
+    return set_pointer(run, LATEST_NAME, step, err);
 }
 
 int checkpoint_write(const char *run, const struct checkpoint_parts *parts, const struct checkpoint_state *state,
                      uint64_t keep_last, uint64_t keep_every, struct error *err)
 {
-    char name[NAME_SIZE], temporary[NAME_SIZE + 16];
-    name_of(state->step, name);
-    snprintf(temporary, sizeof temporary, "%s" TEMPORARY, name);
-    SCOPED(mem_free_at) char *directory = path_join(run, CHECKPOINTS_NAME);
-    SCOPED(mem_free_at) char *final = path_join(directory, name), *unfinished = path_join(directory, temporary);
+    SCOPED(buf_release) struct buf name = {0};
+    SCOPED(mem_free_at) char *final = checkpoint_path(run, state->step);
+    buf_addf(&name, "%s" TEMPORARY, final);
+    const char *unfinished = buf_text(&name);
 
     int result = checkpoint_tidy(run, err);
     if (result == 0)

@@ -398,15 +398,12 @@ int names_read_grown(const char *path, const struct params *params, const struct
 int names_check_kept(const char *path, const struct model_config *config, const struct growth *growth, bool draws_head,
                      struct error *err)
 {
-    struct names_report report;
-    struct params params;
+    SCOPED(names_report_release) struct names_report report = {0};
+    SCOPED(params_release) struct params params;
     params_shapes(&params, config);
     struct reader reader = {
         .path = path, .params = &params, .growth = growth, .finite = true, .draws_head = draws_head, .report = &report};
-    const int result = read_file(&reader, 0, NULL, err);
-    names_report_release(&report);
-    params_release(&params);
-    return result;
+    return read_file(&reader, 0, NULL, err);
 }
 
 int names_read(const char *path, const struct params *params, uint64_t seed, float *flat, struct names_report *report,
@@ -415,16 +412,21 @@ int names_read(const char *path, const struct params *params, uint64_t seed, flo
     return names_read_grown(path, params, NULL, seed, flat, report, err);
 }
 
-int names_check(const char *path, const struct model_config *config, struct error *err)
+/* Checks the tensors of a model's body, without reading numbers. */
+static int check_body(const char *path, const struct model_config *config, struct names_report *report,
+                      struct error *err)
 {
     struct model_config body = *config;
-    struct names_report report;
-    struct params params;
+    SCOPED(params_release) struct params params;
     body.task_heads = 0;
     params_shapes(&params, &body);
-    const int result = names_read(path, &params, 0, NULL, &report, err);
-    names_report_release(&report);
-    params_release(&params);
+    return names_read(path, &params, 0, NULL, report, err);
+}
+
+int names_check(const char *path, const struct model_config *config, struct error *err)
+{
+    SCOPED(names_report_release) struct names_report report = {0};
+    const int result = check_body(path, config, &report, err);
     if (result < 0 && err->kind == ERR_MISMATCH && !err->hint[0])
         return hint(err, "the config.json beside it says so: they are not of one model");
     return result;
@@ -442,16 +444,10 @@ int names_check_finite(const char *path, const struct params *params, const floa
 
 void names_body_unused(const char *path, const struct model_config *config, struct buf *out)
 {
-    struct model_config body = *config;
     struct error ignored = {0};
-    struct names_report report;
-    struct params params;
-    body.task_heads = 0;
-    params_shapes(&params, &body);
-    if (names_read(path, &params, 0, NULL, &report, &ignored) == 0)
+    SCOPED(names_report_release) struct names_report report = {0};
+    if (check_body(path, config, &report, &ignored) == 0)
         buf_add_text(out, buf_text(&report.body));
-    names_report_release(&report);
-    params_release(&params);
 }
 
 void names_report_release(struct names_report *report)

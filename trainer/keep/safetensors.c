@@ -259,71 +259,51 @@ static int place(const char *path, struct placed *placed, size_t count, const ui
 static int header_read(struct safetensors *file, const char *path, const json_t *header, uint64_t data_at,
                        struct error *err)
 {
-    struct placed *placed = mem_array(json_object_size(header), sizeof *placed);
+    SCOPED(mem_free_at) struct placed *placed = mem_array(json_object_size(header), sizeof *placed);
     size_t count = 0;
-    int result = 0;
     const char *name;
     const json_t *entry;
     json_object_foreach((json_t *)header, name, entry)
     {
         if (strcmp(name, "__metadata__") == 0) {
             if (!metadata_ok(entry))
-                result = bad(path, NULL, "__metadata__ does not map strings to strings", err);
+                return bad(path, NULL, "__metadata__ does not map strings to strings", err);
         } else {
             struct placed *next = &placed[count++];
             *next = (struct placed){.tensor.name = arena_copy(&file->names, str_of(name)).data};
-            result = entry_read(path, name, entry, &next->tensor, &next->from, err);
+            TRY(entry_read(path, name, entry, &next->tensor, &next->from, err));
         }
-        if (result < 0)
-            goto out;
     }
-    result = place(path, placed, count, file->file.data + data_at, file->file.size - data_at, err);
-    if (result < 0)
-        goto out;
+    TRY(place(path, placed, count, file->file.data + data_at, file->file.size - data_at, err));
     assert(count <= json_object_size(header));
     file->tensors = mem_array(count, sizeof *file->tensors);
     file->count = count;
     for (size_t i = 0; i < count; i++)
         file->tensors[i] = placed[i].tensor;
     qsort(file->tensors, count, sizeof *file->tensors, safetensors_by_name);
-out:
-    mem_free(placed);
-    return result;
+    return 0;
 }
 
 static int open_file(struct safetensors *file, const char *path, struct error *err)
 {
-    json_t *header = NULL;
-    int result = file_map(&file->file, path, err);
-    if (result < 0)
-        goto out;
     uint64_t header_bytes = 0;
-    if (file->file.size < 8) {
-        result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "too short for a safetensors file");
-        goto out;
-    }
+    json_error_t why;
+    TRY(file_map(&file->file, path, err));
+    if (file->file.size < 8)
+        return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "too short for a safetensors file");
     memcpy(&header_bytes, file->file.data, 8);
     const char *text = (const char *)file->file.data + 8;
     if (header_bytes > SAFETENSORS_HEADER_BYTES_MAX)
-        result = bad(path, NULL, "its header would be larger than 16 MiB", err);
-    else if (header_bytes > file->file.size - 8)
-        result = fail_at(err, ERR_VERIFY, path, file->file.size, "the file ends within its header");
-    else if (header_bytes < 2 || text[0] != '{')
-        result = bad(path, NULL, "its header is not a JSON object", err);
-    if (result < 0)
-        goto out;
-
-    json_error_t why;
-    header = json_parse((struct str){text, header_bytes}, SAFETENSORS_HEADER_BYTES_MAX, &why);
-    if (!header) {
-        result = fail_at(err, ERR_UNSAFE, path, 8u + (uint64_t)why.position,
-                         "not a valid safetensors file: header: %.200s", why.text);
-        goto out;
-    }
-    result = header_read(file, path, header, 8 + header_bytes, err);
-out:
-    json_decref(header);
-    return result;
+        return bad(path, NULL, "its header would be larger than 16 MiB", err);
+    if (header_bytes > file->file.size - 8)
+        return fail_at(err, ERR_VERIFY, path, file->file.size, "the file ends within its header");
+    if (header_bytes < 2 || text[0] != '{')
+        return bad(path, NULL, "its header is not a JSON object", err);
+    json_auto_t *header = json_parse((struct str){text, header_bytes}, SAFETENSORS_HEADER_BYTES_MAX, &why);
+    if (!header)
+        return fail_at(err, ERR_UNSAFE, path, 8u + (uint64_t)why.position,
+                       "not a valid safetensors file: header: %.200s", why.text);
+    return header_read(file, path, header, 8 + header_bytes, err);
 }
 
 int safetensors_open(struct safetensors *file, const char *path, struct error *err)
