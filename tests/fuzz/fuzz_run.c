@@ -5,7 +5,7 @@
  * identity, and what a save and the end record can be read again; a model's card is made whatever is in it. */
 #include "tests/fuzz/run.h"
 
-#include "trainer/verbs/card.h"
+#include "trainer/verbs/export_files.h"
 #include "trainer/verbs/stretch.h"
 
 static void make_metrics(void)
@@ -85,19 +85,18 @@ static void check_card(const json_t *identity)
 {
     SCOPED(buf_release) struct buf card = {0};
     struct error err = {0};
-    const struct opt_paths none = {0};
+    const struct settings settings = {.out = "model"};
     struct about about;
     about_open(&about, fuzz_directory(), SOURCE_RUN, fuzz_directory(), identity, &run_config);
     const struct use use = use_of(fuzz_directory());
-    const struct card_facts facts = {.about = &about,
-                                     .use = &use,
-                                     .files = fuzz_directory(),
-                                     .state = &run_state,
-                                     .identity = identity,
-                                     .config = &run_config,
-                                     .scores = &none,
-                                     .out = "model"};
-    must(card_make(&facts, &card, &err), &err);
+    const struct export_job job = {.settings = &settings,
+                                   .from = fuzz_directory(),
+                                   .config = &run_config,
+                                   .about = &about,
+                                   .use = &use,
+                                   .state = &run_state,
+                                   .identity = identity};
+    must(card_make(&job, &card, &err), &err);
     assert(utf8_valid(buf_str(&card)));
     about_close(&about);
 }

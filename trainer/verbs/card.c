@@ -1,4 +1,4 @@
-#include "trainer/verbs/card.h"
+#include "trainer/verbs/export_files.h"
 
 #include <inttypes.h>
 
@@ -14,7 +14,6 @@
 #include "trainer/run/run.h"
 #include "trainer/tune/tune_kinds.h"
 #include "trainer/verbs/card_parts.h"
-#include "trainer/verbs/export_files.h"
 #include "trainer/verbs/proof.h"
 
 #define DATA_CARD      "data-card"
@@ -98,20 +97,20 @@ static void add_data(struct buf *card, const json_t *identity, const json_t *the
 }
 
 /* The recipe as run.json has it, but with the precision that was computed in, and the model before under its name. */
-static void add_training(struct buf *card, const struct card_facts *facts)
+static void add_training(struct buf *card, const struct export_job *job)
 {
     static const char *const in_data[] = {"dataset", "mixture"};
-    json_t *precision = json_object_get(facts->about->record, "precision");
-    json_t *recipe = run_identity(facts->identity, precision), *value;
+    json_t *precision = json_object_get(job->about->record, "precision");
+    json_t *recipe = run_identity(job->identity, precision), *value;
     const char *key;
     card_table(card, "Training");
-    add_count(card, "steps done", facts->state->step);
-    add_count(card, "samples", facts->state->samples);
-    add_count(card, "tokens", facts->state->tokens);
-    if (facts->about->base[0]) {
+    add_count(card, "steps done", job->state->step);
+    add_count(card, "samples", job->state->samples);
+    add_count(card, "tokens", job->state->tokens);
+    if (job->about->base[0]) {
         struct buf base = {0};
         const char *hash = json_string_value(json_object_get(recipe, "initial_weights"));
-        buf_addf(&base, "%s, weights %s", facts->about->base, hash ? hash : "?");
+        buf_addf(&base, "%s, weights %s", job->about->base, hash ? hash : "?");
         card_row(card, "started from", buf_text(&base));
         json_object_del(recipe, "initial_weights");
         buf_release(&base);
@@ -207,19 +206,19 @@ static void add_score_table(struct buf *card, const char *from, const char *bega
 }
 
 /* The scores of a fine-tuned run itself, if this is its last step, for which they were made; else NULL. */
-static json_t *own_scores(const struct card_facts *facts)
+static json_t *own_scores(const struct export_job *job)
 {
-    const json_t *steps = json_object_get(facts->identity, "steps");
-    if (!json_object_get(facts->identity, "task") || (uint64_t)json_integer_value(steps) != facts->state->step)
+    const json_t *steps = json_object_get(job->identity, "steps");
+    if (!json_object_get(job->identity, "task") || (uint64_t)json_integer_value(steps) != job->state->step)
         return NULL;
-    return about_read(facts->about->run, SCORES_NAME, SCORES_BYTES_MAX);
+    return about_read(job->about->run, SCORES_NAME, SCORES_BYTES_MAX);
 }
 
 /* Whether --scores names the run itself, whose scores are in the card already. */
-static bool is_own(const struct card_facts *facts, const char *named)
+static bool is_own(const struct export_job *job, const char *named)
 {
-    SCOPED(mem_free_at) char *scores = path_join(facts->about->run, SCORES_NAME);
-    return path_same(named, facts->about->run) || path_same(named, scores);
+    SCOPED(mem_free_at) char *scores = path_join(job->about->run, SCORES_NAME);
+    return path_same(named, job->about->run) || path_same(named, scores);
 }
 
 /* Whether the run in that directory started from the card's model, as text; NULL: not known. */
@@ -244,15 +243,15 @@ static int hash_weights(const char *files, char hash[17], struct error *err)
 }
 
 /* `own`: the run's own scores are in the card. */
-static int add_scores(struct buf *card, const struct card_facts *facts, bool own, struct error *err)
+static int add_scores(struct buf *card, const struct export_job *job, bool own, struct error *err)
 {
     char hash[17];
-    if (facts->scores->count > 0)
-        TRY(hash_weights(facts->files, hash, err));
-    for (size_t i = 0; i < facts->scores->count; i++) {
-        const char *named = facts->scores->items[i];
+    if (job->settings->scores.count > 0)
+        TRY(hash_weights(job->from, hash, err));
+    for (size_t i = 0; i < job->settings->scores.count; i++) {
+        const char *named = job->settings->scores.items[i];
         const bool is_directory = path_is_directory(named);
-        if (own && is_own(facts, named))
+        if (own && is_own(job, named))
             continue;
         json_t *json = NULL;
         char *path = is_directory ? path_join(named, SCORES_NAME) : mem_copy_text(named);
@@ -266,13 +265,13 @@ static int add_scores(struct buf *card, const struct card_facts *facts, bool own
 }
 
 /* The command that built the only dataset, with names instead of paths, into DATASET; nothing if it is not known. */
-static void add_build(struct buf *card, const struct card_facts *facts)
+static void add_build(struct buf *card, const struct export_job *job)
 {
-    const json_t *dataset = json_array_get(facts->about->datasets, 0), *word;
+    const json_t *dataset = json_array_get(job->about->datasets, 0), *word;
     const json_t *command = json_object_get(json_object_get(dataset, "build"), "command");
     size_t i;
     bool out = false;
-    if (json_array_size(facts->about->datasets) != 1 || json_array_size(command) < 2)
+    if (json_array_size(job->about->datasets) != 1 || json_array_size(command) < 2)
         return;
     buf_add_text(card, "dsdata");
     json_array_foreach(command, i, word)
@@ -291,38 +290,38 @@ static void add_build(struct buf *card, const struct card_facts *facts)
 }
 
 /* For a run whose bits do not depend on the machine or the processes. */
-static void add_proof(struct buf *card, const struct card_facts *facts)
+static void add_proof(struct buf *card, const struct export_job *job)
 {
-    const bool tuned = json_object_get(facts->identity, "task");
-    if (!facts->provenance || !json_is_true(json_object_get(facts->identity, "same_bits")))
+    const bool tuned = json_object_get(job->identity, "task");
+    if (!job->provenance || !json_is_true(json_object_get(job->identity, "same_bits")))
         return;
     const bool everywhere =
-        strcmp(json_string_value(json_object_get(facts->provenance, "bits")), PROVENANCE_EVERYWHERE) == 0;
+        strcmp(json_string_value(json_object_get(job->provenance, "bits")), PROVENANCE_EVERYWHERE) == 0;
     buf_addf(card,
              "\n## Prove it\n\nThis training can be computed again and gives the same bytes on %s (`--same-bits`). It "
              "needs %s, and two of the checkpoints that `" PROVENANCE_NAME
              "` lists, as `RUN/checkpoints/step-…`; or the last one and `--from 0`, which computes all of it.\n\n```\n",
              everywhere ? "every CPU" : "devices like the one in `" PROVENANCE_NAME "`",
-             tuned                                         ? "the files that its command names"
-             : json_array_size(facts->about->datasets) > 1 ? "the datasets whose root hashes are above"
-                                                           : "the dataset");
+             tuned                                       ? "the files that its command names"
+             : json_array_size(job->about->datasets) > 1 ? "the datasets whose root hashes are above"
+                                                         : "the dataset");
     if (!tuned)
-        add_build(card, facts);
+        add_build(card, job);
     buf_addf(card, "dstrain verify RUN --replay --provenance " PROVENANCE_NAME "%s\n```\n",
-             tuned                                         ? ""
-             : json_array_size(facts->about->datasets) > 1 ? " --shards DIR=WEIGHT…"
-                                                           : " --shards DATASET");
+             tuned                                       ? ""
+             : json_array_size(job->about->datasets) > 1 ? " --shards DIR=WEIGHT…"
+                                                         : " --shards DATASET");
 }
 
-static void add_shape(struct buf *card, const struct card_facts *facts)
+static void add_shape(struct buf *card, const struct export_job *job)
 {
-    const struct model_config *config = facts->config;
+    const struct model_config *config = job->config;
     char model[32], parameters[32];
     buf_addf(card, "\n\nA %s (%s, %s parameters, vocabulary of %" PRId32 "), written by dstrain " DS_VERSION ".",
              architecture_of(config)->layout->noun, config_name(config, model),
-             format_count(facts->use->parameters, parameters), config->vocabulary);
-    if (facts->about->tokenizer[0])
-        buf_addf(card, " Its tokenizer: %s.", facts->about->tokenizer);
+             format_count(job->use->parameters, parameters), config->vocabulary);
+    if (job->about->tokenizer[0])
+        buf_addf(card, " Its tokenizer: %s.", job->about->tokenizer);
 }
 
 /* The names of the classes, in the order of the model's outputs. */
@@ -347,18 +346,18 @@ static bool is_plain(const char *name)
     return *name && *name != '-' && *name != '.' && name[strspn(name, letters)] == '\0';
 }
 
-static void add_head(struct buf *card, const struct card_facts *facts)
+static void add_head(struct buf *card, const struct export_job *job)
 {
-    const json_t *languages = facts->about->languages;
-    const char *unpublished = architecture_of(facts->config)->unpublished;
+    const json_t *languages = job->about->languages;
+    const char *unpublished = architecture_of(job->config)->unpublished;
     const char *code;
     json_t *ignored;
-    const struct use *use = facts->use;
+    const struct use *use = job->use;
     buf_add_text(card, "---\nlibrary_name: transformers\n");
     if (use->tag)
         buf_addf(card, "pipeline_tag: %s\n", use->tag);
-    if (is_plain(facts->about->base))
-        buf_addf(card, "base_model: \"%s\"\n", facts->about->base);
+    if (is_plain(job->about->base))
+        buf_addf(card, "base_model: \"%s\"\n", job->about->base);
     if (json_object_size(languages) > 0)
         buf_add_text(card, "language:\n");
     json_object_foreach((json_t *)languages, code, ignored)
@@ -367,15 +366,16 @@ static void add_head(struct buf *card, const struct card_facts *facts)
             buf_addf(card, "- \"%s\"\n", code);
     }
     const size_t before = card->size;
-    export_licence(facts->files, card);
+    export_licence(job->from, card);
     if (card->size == before)
         buf_add_text(card, "# license: say here which one; text of Wikipedia is CC BY-SA\n");
     buf_add_text(card, "---\n\n# ");
-    const char *name =
-        strrchr(facts->out, '/') && strrchr(facts->out, '/')[1] ? strrchr(facts->out, '/') + 1 : facts->out;
+    const char *name = strrchr(job->settings->out, '/') && strrchr(job->settings->out, '/')[1]
+                           ? strrchr(job->settings->out, '/') + 1
+                           : job->settings->out;
     card_escaped(card, name);
-    if (facts->config->hidden > 0) /* 0: config.json could not be read */
-        add_shape(card, facts);
+    if (job->config->hidden > 0) /* 0: config.json could not be read */
+        add_shape(card, job);
     if (unpublished)
         buf_addf(card, "\n\n%s; `dstrain --init` loads it.\n", unpublished);
     else
@@ -386,21 +386,21 @@ static void add_head(struct buf *card, const struct card_facts *facts)
                  use->class, use->class);
 }
 
-int card_make(const struct card_facts *facts, struct buf *card, struct error *err)
+int card_make(const struct export_job *job, struct buf *card, struct error *err)
 {
-    const struct about *about = facts->about;
-    json_auto_t *own = facts->identity ? own_scores(facts) : NULL;
-    add_head(card, facts);
-    add_labels(card, facts->config);
-    if (facts->identity) {
-        add_data(card, facts->identity, about->datasets, about->languages);
-        add_training(card, facts);
-        add_results(card, about->run, facts->state->step, own);
+    const struct about *about = job->about;
+    json_auto_t *own = job->identity ? own_scores(job) : NULL;
+    add_head(card, job);
+    add_labels(card, job->config);
+    if (job->identity) {
+        add_data(card, job->identity, about->datasets, about->languages);
+        add_training(card, job);
+        add_results(card, about->run, job->state->step, own);
         if (own)
             add_score_table(card, NULL, NULL, own);
     }
-    const int result = add_scores(card, facts, own, err);
-    add_proof(card, facts);
+    const int result = add_scores(card, job, own, err);
+    add_proof(card, job);
     return result;
 }
 
@@ -438,7 +438,7 @@ static int write_card(const struct export_job *job, const char *to, json_t *writ
     SCOPED(mem_free_at) char *path = path_join(to, CARD_NAME);
     const int result = file_write_all(path, job->card.data, job->card.size, err);
     json_array_append_new(written, json_string(CARD_NAME));
-    return result < 0 ? result : write_data_cards(job->datasets, to, written, err);
+    return result < 0 ? result : write_data_cards(job->about->datasets, to, written, err);
 }
 
 const struct export_part export_part_card = {is_card, write_card};

@@ -11,7 +11,6 @@
 #include "trainer/model/head.h"
 #include "trainer/keep/weights_missing.h"
 #include "trainer/recipe/settings.h"
-#include "trainer/verbs/card.h"
 #include "trainer/verbs/export_files.h"
 #include "trainer/verbs/proof.h"
 
@@ -140,17 +139,16 @@ int dstrain_export(void *context, struct opt_paths bare, struct error *err)
     SCOPED(about_close) struct about about = {0};
     about_open(&about, bare.items[0], source, files, identity, &config);
     TRY(proof_make(&about, &provenance, err));
-    TRY(card_make(&(struct card_facts){&about, files, &state, identity, &config, &use, &settings->scores, settings->out,
-                                       provenance},
-                  &card, err));
-    const struct export_job job = {files,
-                                   architecture_of(&config)->exported,
-                                   buf_str(&card),
-                                   about.datasets,
-                                   settings->sentences,
-                                   settings->pooling,
-                                   settings->normalize,
-                                   provenance};
+    struct export_job job = {.settings = settings,
+                             .from = files,
+                             .config = &config,
+                             .about = &about,
+                             .use = &use,
+                             .state = &state,
+                             .identity = identity,
+                             .provenance = provenance};
+    TRY(card_make(&job, &card, err));
+    job.card = buf_str(&card);
     TRY(write_whole(&job, settings->out, copied, err));
     tell(settings, files, state.step, &config, &use, about.languages, copied);
     return 0;

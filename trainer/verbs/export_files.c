@@ -147,20 +147,17 @@ static int copy_listed(const char *from, const char *to, const struct path_list 
     return 0;
 }
 
-int export_tokenizer(const char *from, const char *to, json_t *copied, struct error *err)
+/* Copies the tokenizer's files, of any kind of tokenizer: those with usual names, and those that tokenizer_config.json
+ * names. */
+static int write_tokenizer(const struct export_job *job, const char *to, json_t *written, struct error *err)
 {
     struct path_list list;
-    TRY(path_list(&list, from, err));
-    json_t *config = read_quietly(from, TOKENIZER_CONFIG);
-    const int result = copy_listed(from, to, &list, config, copied, err);
+    TRY(path_list(&list, job->from, err));
+    json_t *config = read_quietly(job->from, TOKENIZER_CONFIG);
+    const int result = copy_listed(job->from, to, &list, config, written, err);
     json_decref(config);
     path_list_release(&list);
     return result;
-}
-
-static int write_tokenizer(const struct export_job *job, const char *to, json_t *written, struct error *err)
-{
-    return export_tokenizer(job->from, to, written, err);
 }
 
 const struct export_part export_part_tokenizer = {is_data, write_tokenizer};
@@ -174,8 +171,10 @@ static char *authors_card(const char *directory)
     return was_kept ? kept : card;
 }
 
-int export_papers(const char *from, const char *to, json_t *copied, struct error *err)
+/* Copies licences, and the author's README.md under another name, because the export has a card of its own; says so. */
+static int write_papers(const struct export_job *job, const char *to, json_t *written, struct error *err)
 {
+    const char *from = job->from;
     SCOPED(path_list_release) struct path_list list = {0};
     SCOPED(buf_release) struct buf said = {0};
     TRY(path_list(&list, from, err));
@@ -185,7 +184,7 @@ int export_papers(const char *from, const char *to, json_t *copied, struct error
         SCOPED(mem_free_at) char *target = path_join(to, name);
         if (path_is_file(source) && !path_exists(target) && (i == list.count || is_licence(name))) {
             TRY(copy(source, target, err));
-            json_array_append_new(copied, json_name(name));
+            json_array_append_new(written, json_name(name));
             buf_addf(&said, "%s%.60s", said.size > 0 ? ", " : "", name);
         }
     }
@@ -197,11 +196,6 @@ int export_papers(const char *from, const char *to, json_t *copied, struct error
 static bool is_paper(const char *name)
 {
     return strcmp(name, AUTHORS_NAME) == 0 || is_licence(name);
-}
-
-static int write_papers(const struct export_job *job, const char *to, json_t *written, struct error *err)
-{
-    return export_papers(job->from, to, written, err);
 }
 
 const struct export_part export_part_papers = {is_paper, write_papers};

@@ -2,8 +2,8 @@
  * it. How config.json and the weights are written for another program is a layout (model/architecture.h). */
 #pragma once
 
-#include "base/str.h"
-#include "trainer/model/architecture.h"
+#include "trainer/verbs/about.h"
+#include "trainer/verbs/use.h"
 
 #define EXPORT_PARTS(ROW)                                                                                              \
     ROW(export_part_model)                                                                                             \
@@ -15,15 +15,22 @@
 
 /* What is exported. */
 struct export_job {
-    const char *from;            /* the directory of the model's files */
-    const struct layout *layout; /* that the model is rewritten in; NULL: its files are copied */
+    const struct settings *settings;
+    const char *from; /* the directory of the model's files */
+    const struct model_config *config;
+    const struct about *about; /* data cards of its datasets are copied beside the card, which links them */
+    const struct use *use;
+    const struct checkpoint_state *state; /* of a run or checkpoint */
+    const json_t *identity;               /* of a run or checkpoint; else NULL */
+    const json_t *provenance;             /* proof.h; NULL: none is known */
     struct str card;
-    const json_t *datasets; /* of the run (about.h): their data cards are copied beside the card, which links them */
-    bool sentences;         /* with the files by which sentence-transformers loads it */
-    int pooling;            /* of those: enum pooling */
-    bool normalize;
-    const json_t *provenance; /* proof.h; NULL: none is known */
 };
+
+/* card.c: appends a model card, the README.md of a published model, as model hubs show it. Facts whose files no longer
+ * exist, of the run or its dataset, are left out. Results of --scores are shown besides the run's own; for a run's
+ * directory the card says whether that run started from this model. Errors are those of reading these. */
+#define CARD_NAME "README.md"
+int card_make(const struct export_job *job, struct buf *card, struct error *err);
 
 struct export_part {
     /* Whether a file of this name may be the part's. Another export may replace it, and nothing else. */
@@ -43,12 +50,10 @@ bool export_is_file(const char *name);
  * files are written in one, and that a bert_config.json, which has no "model_type", gets the one that transformers
  * needs. ERR_USAGE: one of them is missing. */
 int export_model(const char *from, const char *to, struct error *err);
-/* Copies the tokenizer's files, of any kind of tokenizer, and appends their names to `copied`: those with usual names,
- * and those that tokenizer_config.json names. */
-int export_tokenizer(const char *from, const char *to, json_t *copied, struct error *err);
-/* Copies licences, and the author's README.md under another name, because the export has a card of its own; appends
- * their names to `copied`, and says so. */
-int export_papers(const char *from, const char *to, json_t *copied, struct error *err);
+/* Files by which sentence-transformers loads a model. */
+#define MODULES_NAME  "modules.json"
+#define SENTENCE_NAME "sentence_bert_config.json"
+#define POOLING_NAME  "1_Pooling" /* a directory */
 /* Appends the lines about the licence in the head (YAML) of the directory's README.md, as they are; none: nothing. */
 void export_licence(const char *directory, struct buf *out);
 /* The mask token that the tokenizer's files in this directory name, which the caller mem_free's; where they name none,

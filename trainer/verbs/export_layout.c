@@ -126,7 +126,8 @@ static bool is_model(const char *name)
 
 static int write_model(const struct export_job *job, const char *to, json_t *written, struct error *err)
 {
-    TRY(job->layout ? export_layout(job->from, to, job->layout, err) : export_model(job->from, to, err));
+    const struct layout *layout = architecture_of(job->config)->exported;
+    TRY(layout ? export_layout(job->from, to, layout, err) : export_model(job->from, to, err));
     json_array_append_new(written, json_string(CONFIG_NAME));
     json_array_append_new(written, json_string(WEIGHTS_NAME));
     return 0;

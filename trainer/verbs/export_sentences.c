@@ -7,7 +7,6 @@
 #include "trainer/model/config.h"
 #include "trainer/recipe/settings.h"
 #include "trainer/verbs/export_files.h"
-#include "trainer/verbs/embed_modules.h"
 
 #define TOKENS_MOST 512
 
@@ -60,17 +59,17 @@ static int write_sentences(const struct export_job *job, const char *to, json_t 
 {
     static const char *const names[] = {MODULES_NAME, SENTENCE_NAME, POOLING_NAME "/" CONFIG_NAME};
     struct model_config config;
-    if (!job->sentences)
+    if (!job->settings->sentences)
         return 0;
     SCOPED(mem_free_at) char *path = config_locate(to);
     TRY(config_read(path, &config, err));
-    TRY(write_json(to, MODULES_NAME, modules_json(job->normalize), err));
+    TRY(write_json(to, MODULES_NAME, modules_json(job->settings->normalize), err));
     TRY(write_json(to, SENTENCE_NAME,
                    json_pack("{s:i, s:b}", "max_seq_length",
                              config.positions < TOKENS_MOST ? (int)config.positions : TOKENS_MOST, "do_lower_case",
                              false),
                    err));
-    TRY(write_pooling(to, config.hidden, job->pooling, err));
+    TRY(write_pooling(to, config.hidden, job->settings->pooling, err));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         json_array_append_new(written, json_string(names[i]));
     return 0;

@@ -66,7 +66,7 @@ TEST_WITH(all_files_of_a_tokenizer_are_copied, set_up, tear_down)
         "{\"vocab_file\": \"odd-words.json\", \"a\": \"../from/other.json\", \"b\": \"state.json\", \"c\": "
         "\"optimizer.pt\"}");
     json_auto_t *copied = json_array();
-    assert_ok(export_tokenizer(f->from, f->to, copied, err));
+    assert_ok(export_part_tokenizer.write(&(struct export_job){.from = f->from}, f->to, copied, err));
     struct path_list list;
     assert_ok(path_list(&list, f->to, err));
     assert_int_equal(json_array_size(copied), count);
@@ -243,13 +243,13 @@ TEST_WITH(what_the_author_says_is_kept, set_up, tear_down)
     static const char *const kept[] = {"LICENSE", "license.txt", "COPYING-weights.md", "NOTICE"};
     json_t *copied = json_array();
     expect_licence(f, "");
-    assert_ok(export_papers(f->from, f->to, copied, err));
+    assert_ok(export_part_papers.write(&(struct export_job){.from = f->from}, f->to, copied, err));
     assert_int_equal(json_array_size(copied), 0);
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         put(f, kept[i], "words");
     put(f, "LICENSES.py", "no");
     put(f, "README.md", "---\nlicense: mit\n---\n# Of the author\n");
-    assert_ok(export_papers(f->from, f->to, copied, err));
+    assert_ok(export_part_papers.write(&(struct export_job){.from = f->from}, f->to, copied, err));
     assert_int_equal(json_array_size(copied), sizeof kept / sizeof *kept + 1);
     for (size_t i = 0; i < json_array_size(copied); i++)
         assert_true(export_is_file(json_string_value(json_array_get(copied, i))));
@@ -262,7 +262,7 @@ TEST_WITH(what_the_author_says_is_kept, set_up, tear_down)
     SCOPED(buf_release) struct buf text = {0};
     assert_ok(path_make_directory(again, err));
     copied = json_array();
-    assert_ok(export_papers(f->from, again, copied, err));
+    assert_ok(export_part_papers.write(&(struct export_job){.from = f->from}, again, copied, err));
     assert_ok(file_read_all(name, 100, &text, err));
     assert_string_equal(buf_text(&text), "---\nlicense: apache-2.0\n---\n");
     json_decref(copied);
