@@ -5,20 +5,10 @@
 #define CLASSES_SHOWN 20
 #define CONFUSION_MAX 1024
 
-static double ratio(double part, double all)
+json_t *class_counts_json(const struct class_counts *c)
 {
-    return all > 0 ? part / all : 0;
-}
-
-/* Counts of one class. */
-struct class_counts {
-    double right, found, truth;
-};
-
-static json_t *class_json(const struct class_counts *c)
-{
-    return json_pack("{s:f, s:f, s:f, s:I}", "precision", ratio(c->right, c->found), "recall",
-                     ratio(c->right, c->truth), "f1", ratio(2 * c->right, c->found + c->truth), "support",
+    return json_pack("{s:f, s:f, s:f, s:I}", "precision", score_ratio(c->right, c->found), "recall",
+                     score_ratio(c->right, c->truth), "f1", score_ratio(2 * c->right, c->found + c->truth), "support",
                      (json_int_t)c->truth);
 }
 
@@ -41,15 +31,16 @@ static void add_means(const struct class_counts *classes, uint32_t labels, size_
 {
     double right = 0, sum = 0, weighted = 0, there = 0;
     for (uint32_t i = 0; i < labels; i++) {
-        const double f1 = ratio(2 * classes[i].right, classes[i].found + classes[i].truth);
+        const double f1 = score_ratio(2 * classes[i].right, classes[i].found + classes[i].truth);
         right += classes[i].right;
         sum += f1;
         weighted += f1 * classes[i].truth;
         there += classes[i].found + classes[i].truth > 0;
     }
     const double all = (double)count;
-    json_auto_t *means = json_pack("{s:f, s:f, s:f, s:f}", "accuracy", ratio(right, all), "f1_macro", ratio(sum, there),
-                                   "f1_micro", ratio(right, all), "f1_weighted", ratio(weighted, all));
+    json_auto_t *means =
+        json_pack("{s:f, s:f, s:f, s:f}", "accuracy", score_ratio(right, all), "f1_macro", score_ratio(sum, there),
+                  "f1_micro", score_ratio(right, all), "f1_weighted", score_ratio(weighted, all));
     json_object_update(scores, means);
 }
 
@@ -64,7 +55,7 @@ json_t *class_scores(const struct label_set *set, const uint32_t *found, const u
     }
     add_means(classes, set->count, count, scores);
     for (uint32_t i = 0; i < set->count; i++) {
-        json_object_set_new(each, set->names[i], class_json(&classes[i]));
+        json_object_set_new(each, set->names[i], class_counts_json(&classes[i]));
         json_array_append_new(names, json_string(set->names[i]));
     }
     json_object_set_new(scores, "per_class", each);
@@ -82,7 +73,8 @@ json_t *class_several_scores(const struct label_set *set, const uint32_t *found,
     for (size_t i = 0; i < count; i++) {
         const uint32_t both = found[i] & truth[i];
         whole += found[i] == truth[i];
-        samples += ratio(2.0 * __builtin_popcount(both), __builtin_popcount(found[i]) + __builtin_popcount(truth[i]));
+        samples +=
+            score_ratio(2.0 * __builtin_popcount(both), __builtin_popcount(found[i]) + __builtin_popcount(truth[i]));
         for (uint32_t k = 0; k < set->count; k++) {
             classes[k].truth += truth[i] >> k & 1;
             classes[k].found += found[i] >> k & 1;
@@ -91,18 +83,18 @@ json_t *class_several_scores(const struct label_set *set, const uint32_t *found,
     }
     for (uint32_t k = 0; k < set->count; k++) {
         const struct class_counts *c = &classes[k];
-        const double f1 = ratio(2 * c->right, c->found + c->truth);
+        const double f1 = score_ratio(2 * c->right, c->found + c->truth);
         macro += f1 / set->count;
         weighted += f1 * c->truth;
         all = (struct class_counts){all.right + c->right, all.found + c->found, all.truth + c->truth};
-        json_object_set_new(each, set->names[k], class_json(c));
+        json_object_set_new(each, set->names[k], class_counts_json(c));
         json_array_append_new(names, json_string(set->names[k]));
     }
     mem_free(classes);
-    whole = ratio(whole, (double)count);
+    whole = score_ratio(whole, (double)count);
     return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "accuracy", whole, "subset_accuracy", whole,
-                     "f1_samples", ratio(samples, (double)count), "f1_macro", macro, "f1_micro",
-                     ratio(2 * all.right, all.found + all.truth), "f1_weighted", ratio(weighted, all.truth),
+                     "f1_samples", score_ratio(samples, (double)count), "f1_macro", macro, "f1_micro",
+                     score_ratio(2 * all.right, all.found + all.truth), "f1_weighted", score_ratio(weighted, all.truth),
                      "per_class", each, "labels", names);
 }
 
@@ -112,7 +104,7 @@ json_t *class_number_scores(const double *found, const double *truth, size_t cou
     for (size_t i = 0; i < count; i++)
         squares += (found[i] - truth[i]) * (found[i] - truth[i]);
     return json_pack("{s:f, s:f, s:f}", "pearson", score_pearson(found, truth, count).value, "spearman",
-                     score_spearman(found, truth, count).value, "rmse", sqrt(ratio(squares, (double)count)));
+                     score_spearman(found, truth, count).value, "rmse", sqrt(score_ratio(squares, (double)count)));
 }
 
 const char *const *class_score_keys(const json_t *scores)

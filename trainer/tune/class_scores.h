@@ -11,6 +11,13 @@
 #include "trainer/tune/labels.h"
 #include "trainer/tune/tune_kinds.h"
 
+/* Rows, or spans, of one class. */
+struct class_counts {
+    double right, found, truth;
+};
+/* {"precision", "recall", "f1", "support"} */
+json_t *class_counts_json(const struct class_counts *counts);
+
 /* {"accuracy", "f1_macro", "f1_micro", "f1_weighted", "per_class": {name: {"precision", "recall", "f1", "support"}},
  * "labels", "confusion" (rows: truth; of at most 1,024 labels)} of predictions [count]. */
 json_t *class_scores(const struct label_set *set, const uint32_t *found, const uint32_t *truth, size_t count);

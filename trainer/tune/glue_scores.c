@@ -5,20 +5,14 @@
 #include "trainer/tune/class_task.h"
 #include "trainer/tune/scores.h"
 
-static const char *const accuracy_keys[] = {"acc", NULL};
-static const char *const accuracy_f1_keys[] = {"acc", "f1", "acc_and_f1", NULL};
-static const char *const matthews_keys[] = {"mcc", NULL};
-static const char *const correlation_keys[] = {"pearson", "spearmanr", "corr", NULL};
-
 const char *const *glue_keys(enum glue_metric metric)
 {
-    static const char *const *const keys[] = {
-        [GLUE_ACCURACY] = accuracy_keys,
-        [GLUE_ACCURACY_F1] = accuracy_f1_keys,
-        [GLUE_MATTHEWS] = matthews_keys,
-        [GLUE_CORRELATIONS] = correlation_keys,
+    static const char *const keys[GLUE_METRICS][4] = {
+        [GLUE_ACCURACY] = {"acc"},
+        [GLUE_ACCURACY_F1] = {"acc", "f1", "acc_and_f1"},
+        [GLUE_MATTHEWS] = {"mcc"},
+        [GLUE_CORRELATIONS] = {"pearson", "spearmanr", "corr"},
     };
-    _Static_assert(sizeof keys / sizeof *keys == GLUE_METRICS, "keys for every metric");
     return keys[metric];
 }
 

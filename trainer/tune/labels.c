@@ -226,25 +226,27 @@ static const char *other_kind(const struct described *d, const struct label_set 
     return NULL;
 }
 
-static void choose(const json_t *config, const struct described *d, enum head_kind head, const char *recorded,
-                   const struct label_set *set, struct head_choice *choice)
+void labels_choose(const json_t *config, enum head_kind head, const char *recorded, const struct label_set *set,
+                   struct head_choice *choice)
 {
+    SCOPED(described_release) struct described d = describe(config);
     const struct glue_task *known = task_of_model(config, recorded);
     const bool fits =
-        d->count == set->count &&
-        (architecture_ends(d, "Classification") ||
-         (!d->architecture && (json_object_get(config, "id2label") || json_object_get(config, "num_labels"))));
+        d.count == set->count &&
+        (architecture_ends(&d, "Classification") ||
+         (!d.architecture && (json_object_get(config, "id2label") || json_object_get(config, "num_labels"))));
     char theirs[160], ours[160];
-    if (d->architecture && !architecture_ends(d, head_kinds[head]->class_end))
-        return draw(choice, fits, "it is a %.60s", d->architecture);
-    const char *kind = other_kind(d, set);
+    *choice = (struct head_choice){0};
+    if (d.architecture && !architecture_ends(&d, head_kinds[head]->class_end))
+        return draw(choice, fits, "it is a %.60s", d.architecture);
+    const char *kind = other_kind(&d, set);
     if (kind)
         return draw(choice, fits, "%s", kind);
     if (set->count == 1)
         return;
-    const bool others = d->numbers && known && known != set->task;
-    const bool unknown = d->numbers && !set->task && !known;
-    uint32_t *rows = others || unknown ? NULL : rows_of(d, set);
+    const bool others = d.numbers && known && known != set->task;
+    const bool unknown = d.numbers && !set->task && !known;
+    uint32_t *rows = others || unknown ? NULL : rows_of(&d, set);
     if (rows)
         return move_rows(set, rows, choice);
     if (unknown)
@@ -253,18 +255,10 @@ static void choose(const json_t *config, const struct described *d, enum head_ki
         return draw(choice, fits, "it was fine-tuned for %s, whose labels 0 and 1 are not those of %s", known->name,
                     set->name);
     choice->by_names = true;
-    if (!d->named)
+    if (!d.named)
         return draw(choice, fits, "config.json does not name its labels (id2label), so their order is not known");
-    draw(choice, fits, "its labels are %.130s; those of %s are %.130s", list_of(d->names, NULL, d->count, theirs),
+    draw(choice, fits, "its labels are %.130s; those of %s are %.130s", list_of(d.names, NULL, d.count, theirs),
          set->name, labels_of(set, ours));
-}
-
-void labels_choose(const json_t *config, enum head_kind head, const char *recorded, const struct label_set *set,
-                   struct head_choice *choice)
-{
-    SCOPED(described_release) struct described d = describe(config);
-    *choice = (struct head_choice){0};
-    choose(config, &d, head, recorded, set, choice);
 }
 
 void labels_choose_head(const json_t *config, enum head_kind head, struct head_choice *choice)

@@ -5,6 +5,11 @@
 
 #include "base/mem.h"
 
+double score_ratio(double part, double all)
+{
+    return all > 0 ? part / all : 0;
+}
+
 double score_accuracy(const uint32_t *found, const uint32_t *truth, size_t count)
 {
     size_t equal = 0;

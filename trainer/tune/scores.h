@@ -10,6 +10,8 @@ struct score {
     bool undefined;
 };
 
+/* part / all; 0 where that is undefined. */
+double score_ratio(double part, double all);
 /* The share of [count] classes that are equal, 0 to 1; count > 0. */
 double score_accuracy(const uint32_t *found, const uint32_t *truth, size_t count);
 /* F1 of class 1 against all others. Undefined where neither side has class 1. */

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "trainer/tune/class_scores.h"
+#include "trainer/tune/scores.h"
 
 struct span {
     const char *type;
@@ -74,7 +76,7 @@ static size_t find_spans(const char *const *tags, const size_t *ends, size_t sen
 
 struct type_counts {
     const char *type;
-    double right, found, truth;
+    struct class_counts spans;
 };
 
 static int by_type(const void *a, const void *b)
@@ -101,24 +103,13 @@ static size_t count_types(const struct span *found, size_t found_count, const st
         const bool both = i < found_count && k < truth_count && found[i].from == truth[k].from;
         const bool first = k == truth_count || (i < found_count && found[i].from < truth[k].from);
         if (both && found[i].to == truth[k].to && strcmp(found[i].type, truth[k].type) == 0)
-            counts_of(types, &count, found[i].type)->right++;
+            counts_of(types, &count, found[i].type)->spans.right++;
         if (both || first)
-            counts_of(types, &count, found[i++].type)->found++;
+            counts_of(types, &count, found[i++].type)->spans.found++;
         if (both || !first)
-            counts_of(types, &count, truth[k++].type)->truth++;
+            counts_of(types, &count, truth[k++].type)->spans.truth++;
     }
     return count;
-}
-
-static double ratio(double part, double all)
-{
-    return all > 0 ? part / all : 0;
-}
-
-static json_t *scores_of(const struct type_counts *c)
-{
-    return json_pack("{s:f, s:f, s:f}", "precision", ratio(c->right, c->found), "recall", ratio(c->right, c->truth),
-                     "f1", ratio(2 * c->right, c->found + c->truth));
 }
 
 static void add_spans(const char *const *found, const char *const *truth, size_t count, const size_t *ends,
@@ -126,21 +117,20 @@ static void add_spans(const char *const *found, const char *const *truth, size_t
 {
     const size_t room = count + sentences + 1;
     struct span *spans = mem_array(2 * room, sizeof *spans);
-    struct type_counts *types = mem_array(2 * room, sizeof *types), all = {0};
+    struct type_counts *types = mem_array(2 * room, sizeof *types);
+    struct class_counts all = {0};
     const size_t found_count = find_spans(found, ends, sentences, spans),
                  truth_count = find_spans(truth, ends, sentences, spans + room),
                  type_count = count_types(spans, found_count, spans + room, truth_count, types);
     json_t *each = json_object();
     qsort(types, type_count, sizeof *types, by_type);
     for (size_t i = 0; i < type_count; i++) {
-        json_t *one = scores_of(&types[i]);
-        all.right += types[i].right;
-        all.found += types[i].found;
-        all.truth += types[i].truth;
-        json_object_set_new(one, "support", json_integer((json_int_t)types[i].truth));
-        json_object_set_new(each, types[i].type, one);
+        const struct class_counts *one = &types[i].spans;
+        all = (struct class_counts){all.right + one->right, all.found + one->found, all.truth + one->truth};
+        json_object_set_new(each, types[i].type, class_counts_json(one));
     }
-    json_t *total = scores_of(&all);
+    json_t *total = class_counts_json(&all);
+    json_object_del(total, "support");
     json_object_update(scores, total);
     json_object_set_new(scores, "per_type", each);
     json_decref(total);
@@ -154,7 +144,7 @@ json_t *span_scores(const char *const *found, const char *const *truth, size_t c
     double right = 0;
     for (size_t i = 0; i < count; i++)
         right += strcmp(found[i], truth[i]) == 0;
-    json_t *scores = json_pack("{s:f}", "accuracy", ratio(right, (double)count));
+    json_t *scores = json_pack("{s:f}", "accuracy", score_ratio(right, (double)count));
     if (spans)
         add_spans(found, truth, count, ends, sentences, scores);
     return scores;

@@ -7,6 +7,57 @@
 #include "base/mem.h"
 #include "trainer/data/input.h"
 
+static bool is_space(uint32_t p)
+{
+    return (p >= 9 && p <= 13) || (p >= 28 && p <= 32) || p == 0x85 || p == 0xa0 || p == 0x1680 ||
+           (p >= 0x2000 && p <= 0x200a) || p == 0x2028 || p == 0x2029 || p == 0x202f || p == 0x205f || p == 0x3000;
+}
+
+struct str squad_trim(struct str text)
+{
+    const char *from = text.data, *to = text.data, *const end = text.data + text.size;
+    for (const char *at = from; at < end;) {
+        uint32_t point;
+        unsigned skip;
+        const unsigned size = utf8_decode(at, (size_t)(end - at), &point, &skip);
+        at += size;
+        if (!is_space(point))
+            to = at;
+        else if (to == from)
+            from = to = at;
+    }
+    return str_range(from, to);
+}
+
+bool squad_next_word(struct str *rest, struct str *word)
+{
+    uint32_t point;
+    unsigned skip, size;
+    size_t at = 0, begin;
+    *word = *rest;
+    if (rest->size == 0) /* which may have no address to count from: an empty answer */
+        return false;
+    while (at < rest->size && (size = utf8_decode(rest->data + at, rest->size - at, &point, &skip)) > 0 &&
+           is_space(point))
+        at += size;
+    for (begin = at; at < rest->size && (size = utf8_decode(rest->data + at, rest->size - at, &point, &skip)) > 0 &&
+                     !is_space(point);)
+        at += size;
+    *word = (struct str){rest->data + begin, at - begin};
+    *rest = (struct str){rest->data + at, rest->size - at};
+    return word->size > 0;
+}
+
+void squad_add_words(struct str text, struct buf *out)
+{
+    struct str word;
+    for (bool first = true; squad_next_word(&text, &word); first = false) {
+        if (!first)
+            buf_add_byte(out, ' ');
+        buf_add_str(out, word);
+    }
+}
+
 static bool ends_word(uint32_t point)
 {
     return point == ' ' || point == '\t' || point == '\r' || point == '\n' || point == 0x202f;
@@ -103,8 +154,8 @@ static int take_id(struct squad_file *file, const char *path, const json_t *id, 
     return 0;
 }
 
-static int take_question(struct squad_file *file, const char *path, const json_t *qa,
-                         const struct squad_context *context, json_t *seen, struct error *err)
+static int take_question(struct squad_file *file, const char *path, json_t *qa, const struct squad_context *context,
+                         json_t *seen, struct error *err)
 {
     const json_t *text = json_object_get(qa, "question"), *impossible = json_object_get(qa, "is_impossible");
     struct str id;
@@ -115,7 +166,7 @@ static int take_question(struct squad_file *file, const char *path, const json_t
         return bad(path, id, "has an is_impossible that is neither true nor false", err);
     struct squad_question *question = &file->questions[file->count++];
     *question = (struct squad_question){
-        .id = id, .text = text_of(text), .context = context, .impossible = json_is_true(impossible)};
+        .id = id, .text = text_of(text), .context = context, .impossible = json_is_true(impossible), .json = qa};
     file->version_2 |= impossible != NULL;
     return take_answers(file, path, qa, question, err);
 }
@@ -124,7 +175,8 @@ static int take_question(struct squad_file *file, const char *path, const json_t
 static int take_paragraph(struct squad_file *file, const char *path, const json_t *paragraph, size_t article,
                           size_t number, json_t *seen, struct error *err)
 {
-    const json_t *text = json_object_get(paragraph, "context"), *qas = json_object_get(paragraph, "qas"), *qa;
+    const json_t *text = json_object_get(paragraph, "context"), *qas = json_object_get(paragraph, "qas");
+    json_t *qa;
     size_t i;
     if (!json_is_string(text) || !json_is_array(qas))
         return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET,

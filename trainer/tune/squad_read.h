@@ -36,6 +36,7 @@ struct squad_question {
     struct squad_answer *answers; /* [answer_count] */
     uint32_t answer_count;
     bool impossible;
+    json_t *json; /* the object that it was read from */
 };
 
 struct squad_file {
@@ -52,3 +53,10 @@ struct squad_file {
 int squad_read(struct squad_file *file, const char *path, struct error *err);
 bool squad_has_answers(const struct squad_file *file); /* some question has one, or says that it is impossible */
 void squad_release(struct squad_file *file);           /* also where squad_read failed */
+
+/* White space here is that of Python's str.split(). */
+struct str squad_trim(struct str text); /* without white space at its ends */
+/* Takes the next word off the text; false: there is none. */
+bool squad_next_word(struct str *rest, struct str *word);
+/* Appends the words of a text, with one blank between. */
+void squad_add_words(struct str text, struct buf *out);

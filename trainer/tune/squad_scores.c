@@ -8,13 +8,6 @@
 #include "tokenizer/normalize.h"
 #include "trainer/tune/alnum.h"
 
-/* White space as in Python's str.split(). */
-static bool is_space(uint32_t p)
-{
-    return (p >= 9 && p <= 13) || (p >= 28 && p <= 32) || p == 0x85 || p == 0xa0 || p == 0x1680 ||
-           (p >= 0x2000 && p <= 0x200a) || p == 0x2028 || p == 0x2029 || p == 0x202f || p == 0x205f || p == 0x3000;
-}
-
 static bool is_punctuation(uint32_t p)
 {
     return (p >= 33 && p <= 47) || (p >= 58 && p <= 64) || (p >= 91 && p <= 96) || (p >= 123 && p <= 126);
@@ -90,38 +83,12 @@ static void drop_articles(struct str text, struct buf *out)
     }
 }
 
-/* The next word of *rest; false: there is none. */
-static bool next_word(struct str *rest, struct str *word)
-{
-    uint32_t point;
-    unsigned skip, size;
-    size_t at = 0, begin;
-    *word = *rest;
-    if (rest->size == 0) /* which may have no address to count from: an empty answer */
-        return false;
-    while (at < rest->size && (size = utf8_decode(rest->data + at, rest->size - at, &point, &skip)) > 0 &&
-           is_space(point))
-        at += size;
-    for (begin = at; at < rest->size && (size = utf8_decode(rest->data + at, rest->size - at, &point, &skip)) > 0 &&
-                     !is_space(point);)
-        at += size;
-    *word = (struct str){rest->data + begin, at - begin};
-    *rest = (struct str){rest->data + at, rest->size - at};
-    return word->size > 0;
-}
-
 void squad_normalize(struct str text, struct buf *out)
 {
     SCOPED(buf_release) struct buf small = {0}, plain = {0};
-    struct str word;
     lower(text, &small);
     drop_articles(buf_str(&small), &plain);
-    struct str rest = buf_str(&plain);
-    for (bool first = true; next_word(&rest, &word); first = false) {
-        if (!first)
-            buf_add_byte(out, ' ');
-        buf_add_str(out, word);
-    }
+    squad_add_words(buf_str(&plain), out);
 }
 
 double squad_exact(struct str found, struct str truth)
@@ -142,7 +109,7 @@ static struct str *words_of(struct str text, size_t *count)
 {
     struct str *words = mem_array(text.size + 1, sizeof *words), word;
     *count = 0;
-    while (text.size > 0 && next_word(&text, &word))
+    while (squad_next_word(&text, &word))
         words[(*count)++] = word;
     qsort(words, *count, sizeof *words, by_text);
     return words;

@@ -2,50 +2,6 @@
 
 #include <inttypes.h>
 
-/* White space as in Python's str.split(). */
-static bool is_space(uint32_t p)
-{
-    return (p >= 9 && p <= 13) || (p >= 28 && p <= 32) || p == 0x85 || p == 0xa0 || p == 0x1680 ||
-           (p >= 0x2000 && p <= 0x200a) || p == 0x2028 || p == 0x2029 || p == 0x202f || p == 0x205f || p == 0x3000;
-}
-
-struct str squad_trim(struct str text)
-{
-    const char *from = text.data, *to = text.data, *const end = text.data + text.size;
-    for (const char *at = from; at < end;) {
-        uint32_t point;
-        unsigned skip;
-        const unsigned size = utf8_decode(at, (size_t)(end - at), &point, &skip);
-        at += size;
-        if (!is_space(point))
-            to = at;
-        else if (to == from)
-            from = to = at;
-    }
-    return str_range(from, to);
-}
-
-/* Appends the words of the text, with one blank between. */
-static void add_split(struct buf *out, struct str text)
-{
-    const char *at = text.data, *end = at + text.size;
-    bool blank = false;
-    while (at < end) {
-        uint32_t point;
-        unsigned skip;
-        const unsigned size = utf8_decode(at, (size_t)(end - at), &point, &skip);
-        if (is_space(point)) {
-            blank = out->size > 0;
-        } else {
-            if (blank)
-                buf_add_byte(out, ' ');
-            buf_add(out, at, size);
-            blank = false;
-        }
-        at += size;
-    }
-}
-
 /* Whether words [first, last] of the context, with one blank between, contain the answer's text. */
 static bool words_hold(const struct squad_context *context, uint32_t first, uint32_t last, struct str answer)
 {
@@ -55,7 +11,7 @@ static bool words_hold(const struct squad_context *context, uint32_t first, uint
             buf_add_byte(&words, ' ');
         buf_add_str(&words, context->words[i]);
     }
-    add_split(&wanted, answer);
+    squad_add_words(answer, &wanted);
     return wanted.size == 0 || (words.size > 0 && str_find(buf_str(&words), buf_str(&wanted)) != SIZE_MAX);
 }
 

@@ -54,8 +54,5 @@ void squad_features_make(const struct squad_file *file, const struct text *text,
                          bool training, struct squad_features *features);
 void squad_features_release(struct squad_features *features);
 
-/* The text without white space at its ends, as Python's str.strip(). */
-struct str squad_trim(struct str text);
-
 /* Whether piece `piece` of the context sees the most of its neighbours in window `window`. */
 bool squad_is_best_window(const struct squad_feature *feature, uint32_t window, uint32_t piece);

@@ -46,27 +46,6 @@ static int check_keys(const struct predicting *p, const json_t *qa, struct error
     return 0;
 }
 
-/* Calls `each` for the objects of all questions, in the order of squad_read. */
-static int each_question(struct predicting *p, struct questions *q,
-                         int (*each)(struct predicting *p, struct questions *q, json_t *qa, size_t i,
-                                     struct error *err),
-                         struct error *err)
-{
-    size_t a, b, c, count = 0;
-    json_t *article, *paragraph, *qa;
-    json_array_foreach(json_object_get(q->file.json, "data"), a, article)
-        json_array_foreach(json_object_get(article, "paragraphs"), b, paragraph)
-            json_array_foreach(json_object_get(paragraph, "qas"), c, qa) TRY(each(p, q, qa, count++, err));
-    return 0;
-}
-
-static int check_question(struct predicting *p, struct questions *q, json_t *qa, size_t i, struct error *err)
-{
-    (void)q;
-    (void)i;
-    return check_keys(p, qa, err);
-}
-
 /* Nine digits, as in tables. */
 static json_t *probability_of(const struct answers *a)
 {
@@ -76,35 +55,25 @@ static json_t *probability_of(const struct answers *a)
     return json_real(0);
 }
 
-static int answer_question(struct predicting *p, struct questions *q, json_t *qa, size_t i, struct error *err)
+static void answer_question(const struct predicting *p, struct questions *q, size_t i)
 {
     const void *context[] = {&q->features.samples, p->logits};
     const struct squad_feature *feature = &q->features.items[i];
+    const struct squad_question *question = &q->file.questions[i];
     SCOPED(answers_release) struct answers answers = {0};
-    (void)err;
-    assert(feature->question == &q->file.questions[i]);
+    assert(feature->question == question);
     answers_choose(feature, &(struct logits_source){answers_window, context}, &q->rules, &p->reading.text, &answers);
     json_t *text = json_stringn(answers.best.data, answers.best.size);
-    json_object_set(q->best, feature->question->id.data, text);
-    json_object_set_new(q->odds, feature->question->id.data, json_real(answers.null_odds));
-    json_object_set_new(qa, "prediction", text);
-    json_object_set_new(qa, "probability", probability_of(&answers));
-    return 0;
+    json_object_set(q->best, question->id.data, text);
+    json_object_set_new(q->odds, question->id.data, json_real(answers.null_odds));
+    json_object_set_new(question->json, "prediction", text);
+    json_object_set_new(question->json, "probability", probability_of(&answers));
 }
 
 static void add_json(struct predicting *p, const json_t *json)
 {
     json_add_text(json, JSON_REAL_PRECISION(15), &p->out);
     buf_add_byte(&p->out, '\n');
-}
-
-static int add_line(struct predicting *p, struct questions *q, json_t *qa, size_t i, struct error *err)
-{
-    (void)q;
-    (void)i;
-    (void)err;
-    add_json(p, qa);
-    return 0;
 }
 
 static bool all_have_answers(const struct squad_file *file)
@@ -119,16 +88,18 @@ static int predict_all(struct predicting *p, struct questions *q, json_t **score
 {
     TRY(squad_check_limits(&q->limits, &p->reading.text, &p->reading.recipe.config, err));
     TRY(squad_read(&q->file, p->file, err));
-    TRY(each_question(p, q, check_question, err));
+    for (size_t i = 0; i < q->file.count; i++)
+        TRY(check_keys(p, q->file.questions[i].json, err));
     q->rules.version_2 = q->file.version_2;
     squad_features_make(&q->file, &p->reading.text, &q->limits, false, &q->features);
     TRY(predicting_compute(p, &q->features.samples, err));
-    TRY(each_question(p, q, answer_question, err));
+    for (size_t i = 0; i < q->file.count; i++)
+        answer_question(p, q, i);
     if (all_have_answers(&q->file))
         *scores = squad_score(&q->file, q->best, q->odds);
-    if (q->file.lines)
-        TRY(each_question(p, q, add_line, err));
-    else
+    for (size_t i = 0; q->file.lines && i < q->file.count; i++)
+        add_json(p, q->file.questions[i].json);
+    if (!q->file.lines)
         add_json(p, q->file.json);
     p->rows = q->file.count;
     return predicting_write(p, err);

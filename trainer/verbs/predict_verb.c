@@ -352,36 +352,33 @@ int predicting_write(struct predicting *p, struct error *err)
 
 static void keep_score(struct predicting *p, size_t row)
 {
+    struct class_predictions *s = &p->scored;
     if (isnan(p->labels[row]))
         return;
-    if (p->scored == p->room) {
+    if (s->count == p->room) {
         p->room = 2 * p->room + WINDOW;
-        p->found = mem_grow(p->found, p->room, sizeof *p->found);
-        p->truth = mem_grow(p->truth, p->room, sizeof *p->truth);
-        p->found_numbers = mem_grow(p->found_numbers, p->room, sizeof *p->found_numbers);
-        p->truth_numbers = mem_grow(p->truth_numbers, p->room, sizeof *p->truth_numbers);
+        s->found = mem_grow(s->found, p->room, sizeof *s->found);
+        s->truth = mem_grow(s->truth, p->room, sizeof *s->truth);
+        s->numbers = mem_grow(s->numbers, p->room, sizeof *s->numbers);
+        s->true_numbers = mem_grow(s->true_numbers, p->room, sizeof *s->true_numbers);
     }
     const float *logits = p->logits + row * p->outputs;
     if (p->names.count > 0) {
-        p->found[p->scored] = p->several ? class_bits(logits, &p->names) : p->names.rank[class_of(logits, p->outputs)];
-        p->truth[p->scored] = (uint32_t)p->labels[row];
+        s->found[s->count] = p->several ? class_bits(logits, &p->names) : p->names.rank[class_of(logits, p->outputs)];
+        s->truth[s->count] = (uint32_t)p->labels[row];
     }
-    p->found_numbers[p->scored] = (double)logits[0];
-    p->truth_numbers[p->scored++] = p->labels[row];
+    s->numbers[s->count] = (double)logits[0];
+    s->true_numbers[s->count++] = p->labels[row];
 }
 
 static json_t *scores_of(const struct predicting *p)
 {
     const struct label_set set = {"the model", NULL, p->names.count, p->names.names, NULL, p->several};
-    const struct class_predictions given = {
-        .count = p->scored,
-        .found = p->found,
-        .truth = p->truth,
-        .numbers = p->names.count > 0 ? NULL : p->found_numbers,
-        .true_numbers = p->truth_numbers,
-    };
+    struct class_predictions given = p->scored;
+    if (p->names.count > 0)
+        given.numbers = NULL;
     json_t *scores = class_predictions_scores(&set, &given);
-    json_object_set_new(scores, "dev", json_integer((json_int_t)p->scored));
+    json_object_set_new(scores, "dev", json_integer((json_int_t)given.count));
     return scores;
 }
 
@@ -448,7 +445,7 @@ static int predict_rows_of_table(struct predicting *p, json_t **scores, struct e
     TRY(predicting_write(p, err));
     while ((more = read_window(p, err)) > 0)
         TRY(predict_window(p, err));
-    *scores = more == 0 && p->scored > 0 ? scores_of(p) : NULL;
+    *scores = more == 0 && p->scored.count > 0 ? scores_of(p) : NULL;
     return more;
 }
 
@@ -492,10 +489,10 @@ int dstrain_predict(void *context, struct opt_paths bare, struct error *err)
     buf_release(&p->out);
     mem_free(p->logits);
     mem_free(p->shares);
-    mem_free(p->found);
-    mem_free(p->truth);
-    mem_free(p->found_numbers);
-    mem_free(p->truth_numbers);
+    mem_free(p->scored.found);
+    mem_free(p->scored.truth);
+    mem_free(p->scored.numbers);
+    mem_free(p->scored.true_numbers);
     json_decref(p->record);
     return result;
 }

@@ -27,9 +27,8 @@ struct predicting {
     uint64_t rows, empty;
 
     /* Of the rows that have a label which the model knows: */
-    uint32_t *found, *truth;
-    double *found_numbers, *truth_numbers;
-    size_t scored, room;
+    struct class_predictions scored;
+    size_t room;
     double labels[WINDOW]; /* of the window: class or number; NAN: none */
     struct file to;
     bool to_stdout;
