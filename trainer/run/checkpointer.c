@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "trainer/run/run_summary.h"
 #include "trainer/comm/board.h"
 #include "trainer/model/config.h"
 #include "trainer/run/record.h"
@@ -125,69 +124,14 @@ void checkpointer_close(struct checkpointer *k)
 void checkpointer_open_console(struct checkpointer *k, const struct engine *engine, const struct position *position,
                                const struct estimate *estimate)
 {
-    const struct setup *setup = k->setup;
-    const uint64_t keep_last = setup->settings->keep_last;
-    const struct settings *settings = setup->settings;
-    struct buf similar = {0}, mixture = {0}, unnamed = {0};
-    if (k->silent)
-        return;
-    if (!settings->model && !settings->tuning && !settings->init && !settings->resume) {
-        buf_add_text(&unnamed, "dstrain plan");
-        shards_command(&settings->shards, &unnamed);
-    }
-    datasets_add_text(&setup->datasets, recipe_samples(&setup->recipe, setup->recipe.schedule.steps), &mixture);
-    if (position->state.step == 0 && !setup->settings->out)
-        run_similar(k->run.directory, setup->identity, &similar);
-    console_open(&k->console, &(struct console_opening){
-                                  .directory = k->run.directory,
-                                  .similar = buf_text(&similar),
-                                  .unnamed = buf_text(&unnamed),
-                                  .step = position->state.step,
-                                  .recipe = &setup->recipe,
-                                  .metrics = &setup->task.metrics,
-                                  .precision = engine->ops->precision,
-                                  .device = engine->ops->name,
-                                  .micro_batch = engine->micro_batch,
-                                  .processes = engine->processes ? engine->processes->size : 1,
-                                  .parameters = model_table(engine->model)->total,
-                                  .memory_bytes = engine_bytes(engine, ENGINE_TRAINING),
-                                  .checkpoint_bytes = checkpoint_bytes(model_table(engine->model)),
-                                  .keep_last = keep_last > 0 ? keep_last + setup->settings->keep_best : 0,
-                                  .samples = setup->task.samples.samples,
-                                  .mixture = buf_text(&mixture),
-                                  .epochs = setup_epochs(setup),
-                                  .evaluates = setup->task.splits[SPLIT_VALID].samples > 0 ||
-                                               (setup->task.finish && setup->settings->eval_every == 0),
-                                  .estimate = *estimate,
-                              });
-    buf_release(&unnamed);
-    buf_release(&mixture);
-    buf_release(&similar);
+    if (!k->silent)
+        console_open(&k->console, k->setup, engine, k->run.directory, position->state.step, estimate);
 }
 
 void checkpointer_close_console(struct checkpointer *k)
 {
     if (!k->silent)
         console_close(&k->console);
-}
-
-void checkpointer_summary(struct checkpointer *k, const struct engine *engine, const struct position *position,
-                          double seconds)
-{
-    const bool evaluated = k->evaluated_step == position->state.step && k->evaluation.samples > 0;
-    if (!k->silent)
-        run_summary_print(&(struct run_summary){
-            .setup = k->setup,
-            .run = &k->run,
-            .position = k->run.kind == RUN_FINISHED ? NULL : position,
-            .parameters = engine->model ? model_table(engine->model)->total : 0,
-            .console = &k->console,
-            .seconds = seconds,
-            .best = checkpoint_best(k->run.directory),
-            .best_loss = k->kept_loss,
-            .evaluation = evaluated ? &k->evaluation : NULL,
-            .each = k->each,
-        });
 }
 
 /* The fields that lines of training and of evaluation have in common. */

@@ -56,8 +56,9 @@ void checkpointer_close(struct checkpointer *checkpointer); /* safe on a zeroed 
 void checkpointer_open_console(struct checkpointer *checkpointer, const struct engine *engine,
                                const struct position *position, const struct estimate *estimate);
 void checkpointer_close_console(struct checkpointer *checkpointer); /* clears the progress line */
-/* Prints the summary, or that the run had already finished. `seconds` is how long this start took. */
-void checkpointer_summary(struct checkpointer *checkpointer, const struct engine *engine,
+/* run_summary.c: prints the summary, or that the run had already finished. `seconds` is how long this start took, with
+ * opening, saving and evaluating. */
+void checkpointer_summary(const struct checkpointer *checkpointer, const struct engine *engine,
                           const struct position *position, double seconds);
 
 /* Reports a step that was received. */

@@ -4,8 +4,10 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/output.h"
 #include "trainer/model/config.h"
+#include "trainer/run/run.h"
 
 /* "110.1 M"; all digits below a million. */
 static char *millions_text(double count, char out[32])
@@ -25,59 +27,67 @@ void console_init(const char *directory, const char *drawn, const char *unused)
         log_say("note       of that model, not used: %s", unused);
 }
 
-static void say_run(const struct console_opening *opening)
+static void say_run(const struct setup *setup, const char *directory, uint64_t step)
 {
-    char step[32];
-    if (opening->step > 0) {
-        log_say("run        %s  (continues at step %s)", opening->directory, format_count(opening->step, step));
+    const struct settings *settings = setup->settings;
+    SCOPED(buf_release) struct buf similar = {0}, plan = {0};
+    char number[32];
+    if (step > 0) {
+        log_say("run        %s  (continues at step %s)", directory, format_count(step, number));
         return;
     }
-    log_say("run        %s  (new)", opening->directory);
-    if (opening->similar[0])
-        log_say("note       %s", opening->similar);
-    if (opening->unnamed[0])
-        log_say("note       no --model is given: %s; for one that fits these data and this machine: %s", MODEL_DEFAULT,
-                opening->unnamed);
+    log_say("run        %s  (new)", directory);
+    if (!settings->out)
+        run_similar(directory, setup->identity, &similar);
+    if (similar.size > 0)
+        log_say("note       %s", buf_text(&similar));
+    if (settings->model || settings->tuning || settings->init || settings->resume)
+        return;
+    buf_add_text(&plan, "dstrain plan");
+    shards_command(&settings->shards, &plan);
+    log_say("note       no --model is given: %s; for one that fits these data and this machine: %s", MODEL_DEFAULT,
+            buf_text(&plan));
 }
 
-static void say_disk(const struct console_opening *opening)
+static void say_disk(const struct settings *settings, const char *directory, uint64_t bytes)
 {
     struct error ignored = {0};
     char one[32], all[32], have[32];
-    const uint64_t keep = opening->keep_last, bytes = opening->checkpoint_bytes;
-    const int64_t left = path_free_bytes(opening->directory, &ignored);
+    const uint64_t most = settings->keep_last + settings->keep_best + 1;
+    const int64_t left = path_free_bytes(directory, &ignored);
     format_bytes(bytes, one);
     if (left < 0)
         return;
     format_bytes((uint64_t)left, have);
-    if (keep == 0)
+    if (settings->keep_last == 0)
         log_say("disk       every checkpoint is kept, %s each; %s free", one, have);
     else
-        log_say("disk       at most %" PRIu64 " checkpoints × %s = %s; %s free", keep + 1, one,
-                format_bytes((keep + 1) * bytes, all), have);
+        log_say("disk       at most %" PRIu64 " checkpoints × %s = %s; %s free", most, one,
+                format_bytes(most * bytes, all), have);
     if ((uint64_t)left < 2 * bytes)
         log_warn("the disk has room for less than two checkpoints");
 }
 
 /* ", about 3:05", or nothing if no steps are left. */
-static char *time_text(const struct console_opening *opening, char out[64])
+static char *time_text(const struct recipe *recipe, uint64_t step, const struct estimate *estimate, char out[64])
 {
     char time[32];
-    const struct recipe *recipe = opening->recipe;
-    const uint64_t samples = recipe_samples(recipe, recipe->schedule.steps) - recipe_samples(recipe, opening->step);
-    const double seconds = (double)samples / recipe->batch * opening->estimate.step;
+    const uint64_t samples = recipe_samples(recipe, recipe->schedule.steps) - recipe_samples(recipe, step);
+    const double seconds = (double)samples / recipe->batch * estimate->step;
     out[0] = '\0';
     if (seconds > 0)
-        snprintf(out, 64, ", about %s%s", format_seconds(seconds, time), opening->step > 0 ? " from here" : "");
+        snprintf(out, 64, ", about %s%s", format_seconds(seconds, time), step > 0 ? " from here" : "");
     return out;
 }
 
 #define EPOCHS_MANY 40 /* the epochs of Devlin et al. 2019, appendix A.2 */
 
-void console_mixture(const char *text)
+void console_mixture(const struct setup *setup)
 {
-    if (text[0])
-        log_say("mixture    %s", text);
+    SCOPED(buf_release) struct buf text = {0};
+    datasets_add_text(&setup->datasets, recipe_samples(&setup->recipe, setup->recipe.schedule.steps), &text);
+    if (text.size > 0)
+        log_say("mixture    %s", buf_text(&text));
 }
 
 static void warn_epochs(const struct recipe *recipe, double epochs)
@@ -118,11 +128,11 @@ static void warn_freeze(const struct recipe *recipe)
             format_count((uint64_t)optimizer->freeze_step, frozen), format_count((uint64_t)llround(settled), needed));
 }
 
-void console_recipe(const struct recipe *recipe, double epochs)
+void console_recipe(const struct setup *setup)
 {
-    warn_epochs(recipe, epochs);
-    warn_schedule(&recipe->schedule);
-    warn_freeze(recipe);
+    warn_epochs(&setup->recipe, setup_epochs(setup));
+    warn_schedule(&setup->recipe.schedule);
+    warn_freeze(&setup->recipe);
 }
 
 /* What --same-bits promises on this device. */
@@ -139,31 +149,33 @@ static void say_bits(const char *device)
                 software ? "; fused multiply-adds are computed in software here, which takes ten times as long" : "");
 }
 
-void console_open(struct console *console, const struct console_opening *opening)
+void console_open(struct console *console, const struct setup *setup, const struct engine *engine,
+                  const char *directory, uint64_t step, const struct estimate *estimate)
 {
     char name[32], size[32], memory[32], steps[56], count[32], time[64], text[160], epochs[40];
-    const struct recipe *recipe = opening->recipe;
-    const uint32_t micro = opening->micro_batch;
+    const struct recipe *recipe = &setup->recipe;
+    const struct params *params = model_table(engine->model);
+    const uint32_t micro = engine->micro_batch, processes = engine->processes ? engine->processes->size : 1;
     const double samples = (double)recipe_samples(recipe, recipe->schedule.steps);
     *console = (struct console){
-        .metrics = opening->metrics,
-        .estimate = opening->estimate,
+        .metrics = &setup->task.metrics,
+        .estimate = *estimate,
         .run_steps = recipe->schedule.steps,
         .batches = recipe->batches,
     };
-    say_run(opening);
-    log_say("model      %s %s, %s · %s", config_name(&recipe->config, name),
-            millions_text((double)opening->parameters, size), precision_name(opening->precision),
-            recipe_text(recipe, text));
-    log_say("device     %s · batch %" PRIu32 " = %" PRIu32 " × %" PRIu32 " · memory %s", opening->device, recipe->batch,
-            micro, (recipe->batch + micro - 1) / micro, format_bytes(opening->memory_bytes, memory));
+    say_run(setup, directory, step);
+    log_say("model      %s %s, %s · %s", config_name(&recipe->config, name), millions_text((double)params->total, size),
+            precision_name(engine->ops->precision), recipe_text(recipe, text));
+    log_say("device     %s · batch %" PRIu32 " = %" PRIu32 " × %" PRIu32 " · memory %s", engine->ops->name,
+            recipe->batch, micro, (recipe->batch + micro - 1) / micro,
+            format_bytes(engine_bytes(engine, ENGINE_TRAINING), memory));
     if (recipe->part > 0)
-        say_bits(opening->device);
+        say_bits(engine->ops->name);
     if (recipe->batches.steps > 0)
         log_say("batches    grow from %" PRIu32 " to %" PRIu32 " samples over the first %s steps",
                 recipe->batches.first, recipe->batch, format_count(recipe->batches.steps, steps));
-    if (opening->processes > 1)
-        log_say("processes  %" PRIu32 ", which send gradients as %s", opening->processes,
+    if (processes > 1)
+        log_say("processes  %" PRIu32 ", which send gradients as %s", processes,
                 recipe->part > 0    ? "integers"
                 : recipe->wire_bf16 ? "bf16"
                                     : "fp32");
@@ -171,14 +183,14 @@ void console_open(struct console *console, const struct console_opening *opening
         log_say("layers     dropped at random: the deepest one's share of steps falls to %g, gamma %g%s",
                 recipe->config.layer_drop.theta, recipe->config.layer_drop.gamma,
                 recipe->config.layer_drop.compat ? ", as DeepSpeed scales and counts" : "");
-    say_disk(opening);
+    say_disk(setup->settings, directory, checkpoint_bytes(params));
     log_say("work       %s = %s samples = %s%s", format_counted(recipe->schedule.steps, "step", steps),
-            millions_text(samples, count), epochs_text(samples / (double)opening->samples, epochs),
-            time_text(opening, time));
-    console_mixture(opening->mixture);
-    if (opening->step == 0) /* a run that goes on was warned at its first start */
-        console_recipe(recipe, opening->epochs);
-    if (!opening->evaluates)
+            millions_text(samples, count), epochs_text(samples / (double)setup->task.samples.samples, epochs),
+            time_text(recipe, step, estimate, time));
+    console_mixture(setup);
+    if (step == 0) /* a run that goes on was warned at its first start */
+        console_recipe(setup);
+    if (setup->task.splits[SPLIT_VALID].samples == 0 && (!setup->task.finish || setup->settings->eval_every > 0))
         log_say("note       no held-out samples of this length: there will be no evaluation");
     progress_open(&console->progress);
 }
@@ -299,8 +311,8 @@ void console_step(struct console *console, const struct step_facts *facts)
     show_line(console, facts, &means);
 }
 
-static void print_means(console_line line, const struct metric_table *metrics, const struct evaluation *means,
-                        const char *split, const char *where)
+void console_means(console_line line, const struct metric_table *metrics, const struct evaluation *means,
+                   const char *split, const char *where)
 {
     char loss[LOSS_TEXT_SIZE], accuracies[LOSS_TEXT_SIZE], samples[56];
     const bool any = list_metrics(metrics, means, METRIC_ACCURACY, accuracies) > 0;
@@ -312,13 +324,7 @@ void console_evaluation(const struct console *console, const struct evaluation *
 {
     char count[32], where[48];
     snprintf(where, sizeof where, ", step %s", format_count(step, count));
-    print_means(log_say, console->metrics, means, "valid", where);
-}
-
-void console_means(console_line line, const struct metric_table *metrics, const struct evaluation *means,
-                   const char *split)
-{
-    print_means(line, metrics, means, split, "");
+    console_means(log_say, console->metrics, means, "valid", where);
 }
 
 static json_t *real_or_null(double value)
@@ -345,7 +351,7 @@ void console_datasets(console_line line, const struct metric_table *metrics, con
         char where[200];
         snprintf(where, sizeof where, ", %.190s", datasets->train[d].directory);
         if (each[d].samples > 0)
-            print_means(line, metrics, &each[d], "", where);
+            console_means(line, metrics, &each[d], "", where);
         else
             line("%-10s no samples%s", "", where);
     }

@@ -1,32 +1,11 @@
-/* The output of a training while it runs, on stderr. It is passed facts and does not know where they come from. */
+/* The output of a training while it runs, on stderr. */
 #pragma once
 
 #include "base/progress.h"
 #include "trainer/run/estimate.h"
 #include "trainer/run/interval.h"
+#include "trainer/run/setup.h"
 #include "trainer/keep/spikes.h"
-
-/* What is known before the first step; borrowed during the call. */
-struct console_opening {
-    const char *directory;
-    const char *similar; /* a similar unfinished run (run_similar), or "" */
-    const char *unnamed; /* the command that proposes a model, if none was given, or "" */
-    uint64_t step;       /* that the run resumes from; 0: it is new */
-    const struct recipe *recipe;
-    const struct metric_table *metrics; /* outlives the console */
-    enum precision precision;
-    const char *device; /* ops->name */
-    uint32_t micro_batch;
-    uint32_t processes;
-    uint64_t parameters;                     /* their number */
-    uint64_t memory_bytes, checkpoint_bytes; /* of the device; of one checkpoint */
-    uint64_t keep_last;                      /* checkpoints to keep; 0: all */
-    uint64_t samples;                        /* of the dataset, or of all datasets of the mixture */
-    const char *mixture;                     /* the mixture as text; "" for a single dataset */
-    double epochs;                           /* of the dataset that the run reads most often */
-    bool evaluates;                          /* there are validation samples */
-    struct estimate estimate;                /* zeroed if no step is left */
-};
 
 /* State that is kept from line to line. */
 struct console {
@@ -44,16 +23,20 @@ struct console {
 };
 
 void console_init(const char *directory, const char *drawn, const char *unused); /* lists of names, or "" */
-void console_open(struct console *console, const struct console_opening *opening);
+/* Says what is known before the first step of this start, which resumes from `step`; 0: the run is new. `setup`
+ * outlives the console. */
+void console_open(struct console *console, const struct setup *setup, const struct engine *engine,
+                  const char *directory, uint64_t step, const struct estimate *estimate);
 void console_step(struct console *console, const struct step_facts *facts);
 void console_evaluation(const struct console *console, const struct evaluation *means, uint64_t step);
 void console_close(struct console *console); /* clears the progress line */
 
 /* Where a line goes: log_say where it is one of many, output_line where it is what a verb was asked for. */
 typedef void (*console_line)(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Prints a line with losses and accuracies; or makes an object of them, which the caller json_decref's. */
+/* Prints a line with losses and accuracies, and `where` at its end; or makes an object of them, which the caller
+ * json_decref's. */
 void console_means(console_line line, const struct metric_table *metrics, const struct evaluation *means,
-                   const char *split);
+                   const char *split, const char *where);
 json_t *console_means_json(const struct metric_table *metrics, const struct evaluation *means);
 /* The same for each of the first `count` datasets: a line each, or [{"dataset": directory, "root_hash": …,
  * "samples": …, "loss": …}]. */
@@ -62,11 +45,11 @@ void console_datasets(console_line line, const struct metric_table *metrics, con
 json_t *console_datasets_json(const struct metric_table *metrics, const struct evaluation *each, uint32_t count,
                               const struct datasets *datasets);
 
-/* Logs the text of datasets_add_text unless it is empty. */
-void console_mixture(const char *text);
+/* Logs how the run mixes its datasets, if there are several. */
+void console_mixture(const struct setup *setup);
 /* Warns of samples that are read more often than BERT's authors read theirs, of a warm-up or a decay so long that the
  * rate never reaches its peak, of second moments that are frozen early. Never advises what is set. */
-void console_recipe(const struct recipe *recipe, double epochs);
+void console_recipe(const struct setup *setup);
 #define LOSS_TEXT_SIZE 160
 /* "loss 2.314 (one 2.251, other 0.063)"; just "loss 2.314" if there is a single part. */
 char *loss_text(const struct metric_table *metrics, const struct evaluation *means, char out[LOSS_TEXT_SIZE]);

@@ -8,7 +8,6 @@
 
 #include "base/mem.h"
 #include "base/output.h"
-#include "trainer/task/evaluate.h"
 #include "base/json.h"
 
 static json_t *bad_weights(struct engine *engine)

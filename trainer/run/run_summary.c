@@ -1,4 +1,6 @@
-#include "trainer/run/run_summary.h"
+/* The output at the end of a training: the summary on stderr, with the commands that may come next, and with
+ * --json the facts as one object on stdout. */
+#include "trainer/run/checkpointer.h"
 
 #include <inttypes.h>
 
@@ -85,65 +87,72 @@ static void add_all(json_t *facts, json_t *part)
     json_decref(part);
 }
 
-static uint64_t steps_of(const struct run_summary *c)
+static uint64_t steps_of(const struct checkpointer *k)
 {
     const char *early;
-    const uint64_t ended = run_ended(c->run, &early);
-    return early ? ended : c->setup->recipe.schedule.steps;
+    const uint64_t ended = run_ended(&k->run, &early);
+    return early ? ended : k->setup->recipe.schedule.steps;
 }
 
-static json_t *position_json(const struct run_summary *c)
+static json_t *position_json(const struct setup *setup, const struct position *position)
 {
-    const struct position *position = c->position;
     const struct checkpoint_state *state = &position->state;
-    const uint64_t own = state->samples - c->setup->recipe.samples_before; /* what `seconds` were spent on */
+    const uint64_t own = state->samples - setup->recipe.samples_before; /* what `seconds` were spent on */
     return json_pack("{s:I, s:I, s:f, s:f, s:f, s:I, s:f, s:I}", "samples", (json_int_t)state->samples, "tokens",
-                     (json_int_t)state->tokens, "epochs",
-                     (double)state->samples / (double)c->setup->task.samples.samples, "seconds", position->seconds,
-                     "sequences_per_second", position->seconds > 0 ? (double)own / position->seconds : 0, "skipped",
+                     (json_int_t)state->tokens, "epochs", (double)state->samples / (double)setup->task.samples.samples,
+                     "seconds", position->seconds, "sequences_per_second",
+                     position->seconds > 0 ? (double)own / position->seconds : 0, "skipped",
                      (json_int_t)(state->step - state->updates), "largest_grad_norm", state->norm_max,
                      "largest_grad_norm_step", (json_int_t)state->norm_max_step);
 }
 
-static uint32_t held_out_parts(const struct run_summary *c)
+static uint32_t held_out_parts(const struct setup *setup)
 {
-    return c->setup->task.splits[SPLIT_VALID].parts;
+    return setup->task.splits[SPLIT_VALID].parts;
+}
+
+/* Whether this start has evaluated the model after the last step. */
+static bool is_evaluated(const struct checkpointer *k, const struct position *position)
+{
+    return position && k->evaluated_step == position->state.step && k->evaluation.samples > 0;
 }
 
 /* Prints the facts as one object on stdout. Takes ownership of `next`. */
-static void print_json(const struct run_summary *c, const struct health *health, json_t *next)
+static void print_json(const struct checkpointer *k, const struct engine *engine, const struct position *position,
+                       double seconds, const struct health *health, json_t *next)
 {
-    const struct console *console = c->console;
-    const struct metric_table *metrics = &c->setup->task.metrics;
+    const struct console *console = &k->console;
+    const struct metric_table *metrics = &k->setup->task.metrics;
+    const uint64_t best = checkpoint_best(k->run.directory);
     const char *early;
-    json_t *facts = json_pack("{s:o, s:b, s:I}", "run", json_name(c->run->directory), "finished", 1, "steps",
-                              (json_int_t)steps_of(c));
-    run_ended(c->run, &early);
+    json_t *facts = json_pack("{s:o, s:b, s:I}", "run", json_name(k->run.directory), "finished", 1, "steps",
+                              (json_int_t)steps_of(k));
+    run_ended(&k->run, &early);
     if (early)
         json_object_set_new(facts, "ended", json_string(early));
-    if (c->position)
-        json_object_set_new(facts, "parameters", json_integer((json_int_t)c->parameters));
-    json_object_set_new(facts, "end_to_end_seconds", json_real(c->seconds));
-    json_object_set_new(facts, "starts", json_integer((json_int_t)run_starts(c->run)));
-    if (c->position)
-        add_all(facts, position_json(c));
+    if (position)
+        json_object_set_new(facts, "parameters", json_integer((json_int_t)model_table(engine->model)->total));
+    json_object_set_new(facts, "end_to_end_seconds", json_real(seconds));
+    json_object_set_new(facts, "starts", json_integer((json_int_t)run_starts(&k->run)));
+    if (position)
+        add_all(facts, position_json(k->setup, position));
     if (console->steps > 0) {
         json_object_set_new(facts, "train", console_means_json(metrics, &console->last.means));
         json_object_set_new(facts, "share_of_peak", json_real(console_percent_of_peak(console) / 100));
         json_object_set_new(facts, "loss_spikes", json_integer((json_int_t)console->spikes.count));
     }
-    if (c->evaluation) {
-        json_t *means = console_means_json(metrics, c->evaluation);
-        json_object_set_new(means, "samples", json_integer((json_int_t)c->evaluation->samples));
-        if (held_out_parts(c) > 0)
+    if (is_evaluated(k, position)) {
+        json_t *means = console_means_json(metrics, &k->evaluation);
+        json_object_set_new(means, "samples", json_integer((json_int_t)k->evaluation.samples));
+        if (held_out_parts(k->setup) > 0)
             json_object_set_new(means, "datasets",
-                                console_datasets_json(metrics, c->each, held_out_parts(c), &c->setup->datasets));
+                                console_datasets_json(metrics, k->each, held_out_parts(k->setup), &k->setup->datasets));
         json_object_set_new(facts, "valid", means);
     }
-    if (c->best > 0)
+    if (best > 0)
         json_object_set_new(facts, "best",
-                            json_pack("{s:I, s:o}", "step", (json_int_t)c->best, "loss",
-                                      c->position ? json_real(c->best_loss) : json_null()));
+                            json_pack("{s:I, s:o}", "step", (json_int_t)best, "loss",
+                                      position ? json_real(k->kept_loss) : json_null()));
     json_object_set(facts, "health", health->findings);
     json_object_set_new(facts, "next", next);
     output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
@@ -169,42 +178,44 @@ static void say_findings(const json_t *findings)
 }
 
 /* With --same-bits: the hash of the weights, which is the same wherever the bits are. */
-static void say_weights(const struct run_summary *c)
+static void say_weights(const struct checkpointer *k, uint64_t step)
 {
     struct error ignored = {0};
     json_auto_t *state = NULL;
-    SCOPED(mem_free_at) char *directory = checkpoint_path(c->run->directory, c->position->state.step);
+    SCOPED(mem_free_at) char *directory = checkpoint_path(k->run.directory, step);
     SCOPED(mem_free_at) char *path = path_join(directory, STATE_NAME);
-    if (c->setup->recipe.part > 0 && json_read(path, STATE_BYTES_MAX, ERR_VERIFY, &state, &ignored) == 0)
+    if (k->setup->recipe.part > 0 && json_read(path, STATE_BYTES_MAX, ERR_VERIFY, &state, &ignored) == 0)
         log_say("weights    XXH3 %s",
                 json_string_value(json_object_get(json_object_get(state, "files"), WEIGHTS_NAME)));
 }
 
-static void say_all(const struct run_summary *c, const struct health *health)
+static void say_all(const struct checkpointer *k, const struct position *position, const struct health *health)
 {
     char steps[56], skipped[56], time[32], loss[LOSS_TEXT_SIZE], first[LOSS_TEXT_SIZE], step[32], epochs[40],
         spikes[96], speed[32];
-    const struct metric_table *metrics = &c->setup->task.metrics;
-    const struct console *console = c->console;
-    const struct checkpoint_state *state = &c->position->state;
-    const size_t starts = run_starts(c->run);
+    const struct setup *setup = k->setup;
+    const struct metric_table *metrics = &setup->task.metrics;
+    const struct console *console = &k->console;
+    const struct checkpoint_state *state = &position->state;
+    const size_t starts = run_starts(&k->run);
+    const uint64_t best = checkpoint_best(k->run.directory);
     log_say("done       %s, %s, %s in %zu start%s", format_counted(state->step, "step", steps),
-            epochs_text((double)state->samples / (double)c->setup->task.samples.samples, epochs),
-            format_seconds(c->position->seconds, time), starts, starts == 1 ? "" : "s");
-    if (state->step < c->setup->recipe.schedule.steps)
+            epochs_text((double)state->samples / (double)setup->task.samples.samples, epochs),
+            format_seconds(position->seconds, time), starts, starts == 1 ? "" : "s");
+    if (state->step < setup->recipe.schedule.steps)
         log_say("ended      before step %s: %" PRIu64
                 " evaluations in a row did not lower the held-out loss (--patience)",
-                format_count(c->setup->recipe.schedule.steps, step), c->setup->settings->patience);
+                format_count(setup->recipe.schedule.steps, step), setup->settings->patience);
     if (console->steps > 0)
         log_say("train      %s; at step %s: %s", loss_text(metrics, &console->last.means, loss),
                 format_count(console->first.number, step), loss_text(metrics, &console->first.means, first));
-    if (c->evaluation) {
-        console_means(log_say, metrics, c->evaluation, "valid");
-        console_datasets(log_say, metrics, c->each, held_out_parts(c), &c->setup->datasets);
+    if (is_evaluated(k, position)) {
+        console_means(log_say, metrics, &k->evaluation, "valid", "");
+        console_datasets(log_say, metrics, k->each, held_out_parts(setup), &setup->datasets);
     }
-    if (c->best > 0)
-        log_say("best       loss %.3f at step %s: its checkpoint is kept, %s/%s names it", c->best_loss,
-                format_count(c->best, step), c->run->directory, BEST_NAME);
+    if (best > 0)
+        log_say("best       loss %.3f at step %s: its checkpoint is kept, %s/%s names it", k->kept_loss,
+                format_count(best, step), k->run.directory, BEST_NAME);
     if (console->steps > 0)
         log_say("speed      %s sequences/s, %.0f %% of the %.4g GFLOP/s that matrix products alone reach here",
                 rate_text(console->rate, speed), console_percent_of_peak(console), console->estimate.products * 1e-9);
@@ -214,32 +225,37 @@ static void say_all(const struct run_summary *c, const struct health *health)
     log_say("health     %s skipped; %s; largest |g| %.3g at step %s",
             format_counted(state->step - state->updates, "step", skipped), spikes_text(&console->spikes, spikes),
             state->norm_max, format_count(state->norm_max_step, step));
-    say_weights(c);
+    say_weights(k, state->step);
     say_findings(health->findings);
 }
 
-void run_summary_print(const struct run_summary *c)
+void checkpointer_summary(const struct checkpointer *k, const struct engine *engine, const struct position *position,
+                          double seconds)
 {
-    const uint64_t last = steps_of(c);
-    char *best = c->best > 0 && c->best != last ? checkpoint_path(c->run->directory, c->best) : NULL;
-    SCOPED(health_release) struct health health = health_read(c->run->directory, c->run->record);
-    json_t *next = health.command ? json_pack("[s]", health.command) : next_commands(c->setup, c->run->directory, best);
+    if (k->silent)
+        return;
+    if (k->run.kind == RUN_FINISHED)
+        position = NULL; /* nothing was done */
+    const char *directory = k->run.directory;
+    const uint64_t last = steps_of(k), kept = checkpoint_best(directory);
+    SCOPED(mem_free_at) char *best = kept > 0 && kept != last ? checkpoint_path(directory, kept) : NULL;
+    SCOPED(health_release) struct health health = health_read(directory, k->run.record);
+    json_t *next = health.command ? json_pack("[s]", health.command) : next_commands(k->setup, directory, best);
     json_t *command;
     size_t i;
     char steps[56];
-    if (c->position) {
-        say_all(c, &health);
+    if (position) {
+        say_all(k, position, &health);
     } else {
-        log_say("run        %s is finished: %s; nothing was changed (--fresh starts anew)", c->run->directory,
+        log_say("run        %s is finished: %s; nothing was changed (--fresh starts anew)", directory,
                 format_counted(last, "step", steps));
         say_findings(health.findings);
     }
-    mem_free(best);
-    const struct tuning *tuning = c->setup->settings->tuning;
+    const struct tuning *tuning = k->setup->settings->tuning;
     if (!tuning || !tuning->scored) /* otherwise the verb prints it, after the scores */
         json_array_foreach(next, i, command) log_say("%-10s %s", i == 0 ? "next" : "", json_string_value(command));
-    if (c->setup->settings->json)
-        print_json(c, &health, next);
+    if (k->setup->settings->json)
+        print_json(k, engine, position, seconds, &health, next);
     else
         json_decref(next);
 }

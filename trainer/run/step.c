@@ -4,7 +4,6 @@
 
 #include "base/faults.h"
 #include "base/progress.h"
-#include "trainer/task/evaluate.h"
 
 double step_loss_scale(const struct position *position)
 {

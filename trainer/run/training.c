@@ -472,8 +472,8 @@ static int open_all(struct training *t, const struct settings *settings, bool si
     return 0;
 }
 
-static int open_as(struct training *t, const struct settings *settings, struct process_group *processes,
-                   const struct training_again *again, bool silent, struct error *err)
+int training_open(struct training *t, const struct settings *settings, struct process_group *processes,
+                  const struct training_again *again, bool silent, struct error *err)
 {
     SCOPED(origin_release) struct origin origin = {0};
     *t = (struct training){
@@ -483,18 +483,6 @@ static int open_as(struct training *t, const struct settings *settings, struct p
     const int result = open_all(t, settings, silent, &origin, err);
     rendezvous_set_working(processes->rendezvous, false);
     return result;
-}
-
-int training_open(struct training *t, const struct settings *settings, struct process_group *processes, bool silent,
-                  struct error *err)
-{
-    return open_as(t, settings, processes, NULL, silent, err);
-}
-
-int training_open_again(struct training *t, const struct settings *settings, struct process_group *processes,
-                        const struct training_again *again, struct error *err)
-{
-    return open_as(t, settings, processes, again, true, err);
 }
 
 void training_close(struct training *t)

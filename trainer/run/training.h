@@ -35,13 +35,11 @@ struct training {
 
 /* Collective (process_group.h). Opens dataset, device, run and model; rank 0 initializes, reads or resumes the weights
  * and sends them to all. If the run has finished (`finished`), no model is opened. `silent`: rank 0 has no directory
- * either (checkpointer.h). The caller calls training_close, on errors too. */
+ * either (checkpointer.h). `again`: a recorded run is computed again, which must be silent; ERR_MISMATCH: its
+ * checkpoint is not of the run that `settings` define. NULL: it is not. The caller calls training_close, on errors
+ * too. */
 int training_open(struct training *training, const struct settings *settings, struct process_group *processes,
-                  bool silent, struct error *err);
-/* The same for a run that is computed again, silently. ERR_MISMATCH: the checkpoint is not of the run that `settings`
- * define. */
-int training_open_again(struct training *training, const struct settings *settings, struct process_group *processes,
-                        const struct training_again *again, struct error *err);
+                  const struct training_again *again, bool silent, struct error *err);
 void training_close(struct training *training);
 /* Collective, after the gradients of a step and before the samples of the next are fetched: divides the batch again if
  * that is due and gains (division.h). */

@@ -1,4 +1,4 @@
-#include "trainer/task/evaluate.h"
+#include "trainer/task/task.h"
 
 #include "base/mem.h"
 #include "trainer/model/head.h"

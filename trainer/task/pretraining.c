@@ -1,7 +1,5 @@
 #include "trainer/task/pretraining.h"
 
-#include "trainer/task/evaluate.h"
-
 static const struct metric metrics[] = {
     {"mlm_loss", "mlm", METRIC_LOSS, HEAD_MASKED, NULL},
     {"nsp_loss", "nsp", METRIC_LOSS, HEAD_NEXT, NULL},

@@ -35,3 +35,8 @@ struct task {
     int (*finish)(const struct evaluation_work *work, const char *directory, struct error *err);
     const void *context; /* for finish */
 };
+
+/* evaluate.c: the `evaluate` of a task whose metrics are all means. */
+int evaluate_means(const struct evaluation_work *work, struct evaluation *evaluation, struct error *err);
+/* The means of the sums of a model's heads, over a step or the samples of a source; over no samples they are NAN. */
+struct evaluation evaluation_of(const struct task *task, const struct model_metrics *sums);

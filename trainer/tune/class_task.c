@@ -8,7 +8,6 @@
 #include "base/same_math.h"
 #include "trainer/model/head.h"
 #include "trainer/model/label_names.h"
-#include "trainer/task/evaluate.h"
 #include "trainer/tune/class_scores.h"
 #include "trainer/tune/predict.h"
 
@@ -78,10 +77,11 @@ int class_nothing(const struct class_job *job, const char *what, struct error *e
     return job->dev_path ? -1 : hint(err, "every tenth text, by its hash, is held out; of so few none was: --dev FILE");
 }
 
-void *class_make(const struct class_kind *kind, const char *task, const struct settings *settings, enum tune_use use)
+void *class_make(const struct tune_kind *kind, const char *task, const struct settings *settings, enum tune_use use)
 {
-    struct class_job *job = mem_clear(1, kind->size);
-    job->kind = kind;
+    struct class_job *job = mem_clear(1, kind->classes->size);
+    job->tune = kind;
+    job->kind = kind->classes;
     job->settings = settings;
     job->task = task;
     job->answers = use == TUNE_SCORE;
@@ -106,7 +106,7 @@ static int choose_head(const struct class_job *job, const struct origin *origin,
     config->label_weights = job->weights;
     snprintf(config->tuned_for, sizeof config->tuned_for, "%s", job->task);
     TRY(labels_read(origin->files, &json, err));
-    labels_choose(json, job->kind->head, json_string_value(json_object_get(origin->identity, "task")), set, choice);
+    labels_choose(json, job->tune->head, json_string_value(json_object_get(origin->identity, "task")), set, choice);
     json_decref(json);
     return 0;
 }
@@ -131,9 +131,9 @@ int class_open(void *context, const struct settings *settings, const struct orig
         .samples = samples_of(job)->count,
         .special_in_text = special,
     };
-    const bool only = strcmp(job->kind->verb, job->task) == 0;
-    snprintf(material->task, sizeof material->task, "%s%s%s", job->kind->verb, only ? "" : " ", only ? "" : job->task);
-    config->task_heads = 1u << job->kind->head;
+    const bool only = strcmp(job->tune->verb, job->task) == 0;
+    snprintf(material->task, sizeof material->task, "%s%s%s", job->tune->verb, only ? "" : " ", only ? "" : job->task);
+    config->task_heads = 1u << job->tune->head;
     return job->labels.count > 0 ? choose_head(job, origin, config, &material->head, err) : 0;
 }
 
@@ -255,10 +255,10 @@ static int score_one(const struct class_job *job, const struct evaluation_work *
                      json_t *scores, struct error *err)
 {
     const struct model_config *config = model_config(work->model);
-    const bool texts = job->kind->head == HEAD_CLASS;
+    const bool texts = job->tune->head == HEAD_CLASS;
     struct class_predictions p = {0};
     SCOPED(mem_free_at)
-    float *logits = mem_array(predict_rows(job->dev[i]) * (size_t)head_labels(job->kind->head, config), sizeof *logits);
+    float *logits = mem_array(predict_rows(job->dev[i]) * (size_t)head_labels(job->tune->head, config), sizeof *logits);
     TRY(predict(work, job->dev[i], logits, &p.loss, err));
     p.logits = logits;
     if (texts)

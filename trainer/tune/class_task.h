@@ -20,7 +20,8 @@ void class_names_release(struct class_names *names);
 
 /* One fine-tuning of a kind, whose own struct begins with it: the context of its struct tuning. */
 struct class_job {
-    const struct class_kind *kind;
+    const struct tune_kind *tune;
+    const struct class_kind *kind; /* its `classes` */
     const struct settings *settings;
     const char *task;
     const char *train_path, *dev_path; /* --train and --dev, or the files of the splits where --train is a folder */
@@ -49,8 +50,6 @@ struct class_predictions {
 json_t *class_predictions_scores(const struct label_set *set, const struct class_predictions *p); /* class_scores.h */
 
 struct class_kind {
-    enum head_kind head;
-    const char *verb;
     size_t size;                 /* of its struct */
     struct metric_table metrics; /* of a head of tokens; else empty */
     /* Reads the data; `config` is the model's. */
@@ -67,7 +66,7 @@ struct class_kind {
 };
 
 /* For the rows of TUNE_KINDS (tune_kinds.h). */
-void *class_make(const struct class_kind *kind, const char *task, const struct settings *settings, enum tune_use use);
+void *class_make(const struct tune_kind *kind, const char *task, const struct settings *settings, enum tune_use use);
 int class_evaluate(void *context, const struct evaluation_work *work, json_t **scores, struct error *err);
 void class_release(void *context);
 int class_open(void *context, const struct settings *settings, const struct origin *origin, struct model_config *config,

@@ -233,8 +233,6 @@ static void score(const struct class_job *job, int i, const struct class_predict
 }
 
 static const struct class_kind class_kind = {
-    .head = HEAD_CLASS,
-    .verb = "classify",
     .size = sizeof(struct classify),
     .read = read,
     .score = score,
@@ -249,11 +247,6 @@ static size_t fits(const json_t *config, const char *data, const char **names)
     return task && strcmp(task, names[0]) == 0;
 }
 
-static void *make(const char *task, const struct settings *settings, enum tune_use use)
-{
-    return class_make(&class_kind, task, settings, use);
-}
-
 const struct tune_kind tune_classify = {
     .verb = "classify",
     .tasks = "classify",
@@ -265,10 +258,11 @@ const struct tune_kind tune_classify = {
     .data_hint = "--dev FILE is a table like the one that the model was trained on",
     .options = (const char *const[]){"text", "text2", "label", NULL},
     .tuning = CLASS_TUNING,
+    .classes = &class_kind,
     .holds_out = true,
     .fits = fits,
     .keys = class_keys,
-    .make = make,
+    .make = class_make,
     .evaluate = class_evaluate,
     .release = class_release,
     .say_scores = class_say_scores,

@@ -44,6 +44,7 @@ static int read_files(struct glue *g, struct error *err)
 static int read(struct class_job *job, const struct model_config *config, struct error *err)
 {
     struct glue *g = (struct glue *)job;
+    g->task = glue_task_named(job->task);
     if (g->task->train.b != GLUE_NONE)
         TRY(class_check_pairs(&job->text, config, err));
     job->labels = labels_of_glue(g->task);
@@ -136,8 +137,6 @@ static int keep(const struct class_job *job, const struct evaluation_work *work,
 }
 
 static const struct class_kind class_kind = {
-    .head = HEAD_CLASS,
-    .verb = "glue",
     .size = sizeof(struct glue),
     .read = read,
     .score = score,
@@ -176,13 +175,6 @@ static size_t keys(const char *task, const json_t *values, char out[TUNE_KEYS_MA
     return count;
 }
 
-static void *make(const char *task, const struct settings *settings, enum tune_use use)
-{
-    struct glue *g = class_make(&class_kind, task, settings, use);
-    g->task = glue_task_named(task);
-    return g;
-}
-
 static void say_scores(console_line line, const char *task, const json_t *values)
 {
     glue_say_scores(line, glue_task_named(task), values);
@@ -199,10 +191,11 @@ const struct tune_kind tune_glue = {
     .data_hint = "--data DIR has a folder for each task, as DIR/MRPC; or --dev FILE is the task's file",
     .options = (const char *const[]){NULL},
     .tuning = CLASS_TUNING,
+    .classes = &class_kind,
     .find = find,
     .fits = fits,
     .keys = keys,
-    .make = make,
+    .make = class_make,
     .evaluate = class_evaluate,
     .release = class_release,
     .say_scores = say_scores,

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "trainer/data/piece_text.h"
+#include "trainer/tune/class_task.h"
 
 #include <stdio.h>
 
@@ -24,61 +25,60 @@ static json_t *piece_json(const struct vocab *vocab, uint32_t id)
     return piece;
 }
 
-/* The label that most masked places have; of equals the first piece. */
-static int find_commonest(const struct guesses_work *work, const struct vocab *vocab, struct sequence *sequence,
-                          uint32_t *id, struct error *err)
+struct guessing {
+    struct engine *engine;
+    const struct source *source;
+    struct vocab *vocab;
+    uint32_t commonest;
+    struct sequence sequence;
+    struct batch batch;
+};
+
+/* Finds the label that most masked places have; of equals the first piece. */
+static int find_commonest(struct guessing *g, uint64_t samples, struct error *err)
 {
-    SCOPED(mem_free_at) uint64_t *counts = mem_array(vocab->count, sizeof *counts);
-    memset(counts, 0, vocab->count * sizeof *counts);
-    for (uint64_t k = 0; k < work->samples; k++) {
-        TRY(work->source->fetch(work->source->context, k, sequence, err));
-        for (uint32_t i = 0; i < sequence->marks[HEAD_MASKED].count; i++)
-            counts[sequence->marks[HEAD_MASKED].labels[i]]++;
+    SCOPED(mem_free_at) uint64_t *counts = mem_clear(g->vocab->count, sizeof *counts);
+    const struct marks *marks = &g->sequence.marks[HEAD_MASKED];
+    for (uint64_t k = 0; k < samples; k++) {
+        TRY(g->source->fetch(g->source->context, k, &g->sequence, err));
+        for (uint32_t i = 0; i < marks->count; i++)
+            counts[marks->labels[i]]++;
     }
-    *id = 0;
-    for (uint32_t i = 1; i < vocab->count; i++)
-        if (counts[i] > counts[*id])
-            *id = i;
+    for (uint32_t i = 1; i < g->vocab->count; i++)
+        g->commonest = counts[i] > counts[g->commonest] ? i : g->commonest;
     return 0;
 }
 
-static uint32_t largest(const float *logits, uint32_t count)
-{
-    uint32_t best = 0;
-    for (uint32_t i = 1; i < count; i++)
-        if (logits[i] > logits[best])
-            best = i;
-    return best;
-}
-
 /* Marks are in the order of their places. */
-static json_t *sample_json(const struct vocab *vocab, uint64_t number, struct sequence *sequence, const float *logits,
-                           uint32_t commonest)
+static json_t *sample_json(struct guessing *g, uint64_t number, const float *logits)
 {
+    struct sequence *sequence = &g->sequence;
     const struct marks *marks = &sequence->marks[HEAD_MASKED];
     json_t *guesses = json_array(), *pieces = json_array();
     int right = 0, commonest_right = 0;
     for (uint32_t i = 0; i < marks->count; i++) {
-        const uint32_t guess = largest(logits + (size_t)i * vocab->count, vocab->count), label = marks->labels[i];
+        const uint32_t label = marks->labels[i],
+                       guess = class_of(logits + (size_t)i * g->vocab->count, g->vocab->count);
         right += guess == label;
-        commonest_right += commonest == label;
-        json_array_append_new(guesses, json_pack("{s:i, s:i, s:o, s:i}", "position", (int)marks->tokens[i], "id",
-                                                 (int)guess, "piece", piece_json(vocab, guess), "label", (int)label));
+        commonest_right += g->commonest == label;
+        json_array_append_new(guesses,
+                              json_pack("{s:i, s:i, s:o, s:i}", "position", (int)marks->tokens[i], "id", (int)guess,
+                                        "piece", piece_json(g->vocab, guess), "label", (int)label));
         sequence->ids[marks->tokens[i]] = label;
     }
     for (uint32_t i = 0; i < sequence->length; i++)
-        json_array_append_new(pieces, piece_json(vocab, sequence->ids[i]));
+        json_array_append_new(pieces, piece_json(g->vocab, sequence->ids[i]));
     return json_pack("{s:I, s:i, s:i, s:i, s:o, s:o}", "sample", (json_int_t)number, "masked", (int)marks->count,
                      "right", right, "commonest_right", commonest_right, "pieces", pieces, "guesses", guesses);
 }
 
 /* Reads the first rows of the last pass, without the columns that pad the vocabulary. */
-static void read_logits(const struct guesses_work *work, int32_t rows, uint32_t pieces, float *logits)
+static void read_logits(const struct guessing *g, int32_t rows, float *logits)
 {
-    const struct ops *ops = work->ops;
-    const size_t columns = (size_t)vocabulary_padded(model_config(work->model));
+    const struct ops *ops = g->engine->ops;
+    const size_t columns = (size_t)vocabulary_padded(model_config(g->engine->model)), pieces = g->vocab->count;
     const size_t bytes = (size_t)rows * columns * ops->storage_size;
-    void *there = model_logits(work->model, HEAD_MASKED);
+    void *there = model_logits(g->engine->model, HEAD_MASKED);
     void *stored = ops->map(ops->device, there, bytes, MAP_READ);
     for (size_t row = 0; row < (size_t)rows; row++)
         for (size_t i = 0; i < pieces; i++)
@@ -87,46 +87,45 @@ static void read_logits(const struct guesses_work *work, int32_t rows, uint32_t 
 }
 
 /* Predicts sample k, alone in a micro-batch. */
-static int guess(const struct guesses_work *work, const struct vocab *vocab, uint64_t k, uint32_t commonest,
-                 struct sequence *sequence, struct batch *batch, json_t *samples, struct error *err)
+static int guess(struct guessing *g, uint64_t k, json_t *samples, struct error *err)
 {
+    const struct source *source = g->source;
+    const struct pack_limits *limits = &g->engine->limits;
     struct model_metrics ignored = {0};
-    TRY(work->source->fetch(work->source->context, k, sequence, err));
-    const int32_t rows = (int32_t)sequence->marks[HEAD_MASKED].count;
-    SCOPED(mem_free_at) float *logits = mem_array((size_t)rows * vocab->count + 1, sizeof *logits);
-    pack_clear(batch);
-    pack_add(batch, work->limits, sequence, 0);
-    pack_finish(batch, work->limits);
-    model_evaluate(work->model, batch, &ignored);
+    TRY(source->fetch(source->context, k, &g->sequence, err));
+    const int32_t rows = (int32_t)g->sequence.marks[HEAD_MASKED].count;
+    SCOPED(mem_free_at) float *logits = mem_array((size_t)rows * g->vocab->count + 1, sizeof *logits);
+    pack_clear(&g->batch);
+    pack_add(&g->batch, limits, &g->sequence, 0);
+    pack_finish(&g->batch, limits);
+    model_evaluate(g->engine->model, &g->batch, &ignored);
     if (rows > 0)
-        read_logits(work, rows, vocab->count, logits);
-    const struct source *source = work->source;
-    json_t *json = sample_json(vocab, source->number(source->context, k), sequence, logits, commonest);
+        read_logits(g, rows, logits);
+    json_t *json = sample_json(g, source->number(source->context, k), logits);
     if (source->part)
         json_object_set_new(json, "dataset", json_integer(source->part(source->context, k) + 1));
     json_array_append_new(samples, json);
     return 0;
 }
 
-int guesses_make(json_t **guesses, const struct guesses_work *work, struct error *err)
+int guesses_make(json_t **guesses, struct engine *engine, const struct source *source, const struct dataset *dataset,
+                 uint64_t samples, uint64_t shown, struct error *err)
 {
-    struct vocab *vocab;
-    TRY(dataset_vocab(&vocab, work->dataset->directory, &work->dataset->manifest, err));
-    struct sequence sequence = sequence_make(&work->source->room);
-    struct batch batch;
-    uint32_t commonest;
-    json_t *samples = json_array();
-    pack_init(&batch, work->limits);
-    int result = find_commonest(work, vocab, &sequence, &commonest, err);
-    for (uint64_t i = 0; i < work->shown && result == 0; i++)
-        result = guess(work, vocab, i * work->samples / work->shown, commonest, &sequence, &batch, samples, err);
+    struct guessing g = {.engine = engine, .source = source};
+    TRY(dataset_vocab(&g.vocab, dataset->directory, &dataset->manifest, err));
+    json_t *list = json_array();
+    g.sequence = sequence_make(&source->room);
+    pack_init(&g.batch, &engine->limits);
+    int result = find_commonest(&g, samples, err);
+    for (uint64_t i = 0; i < shown && result == 0; i++)
+        result = guess(&g, i * samples / shown, list, err);
     if (result == 0)
-        *guesses = json_pack("{s:b, s:{s:i, s:o}, s:O}", "byte_level", vocab->kind == VOCAB_BPE_BYTES, "commonest",
-                             "id", (int)commonest, "piece", piece_json(vocab, commonest), "samples", samples);
-    json_decref(samples);
-    pack_release(&batch);
-    sequence_release(&sequence);
-    vocab_close(vocab);
+        *guesses = json_pack("{s:b, s:{s:i, s:o}, s:O}", "byte_level", g.vocab->kind == VOCAB_BPE_BYTES, "commonest",
+                             "id", (int)g.commonest, "piece", piece_json(g.vocab, g.commonest), "samples", list);
+    json_decref(list);
+    pack_release(&g.batch);
+    sequence_release(&g.sequence);
+    vocab_close(g.vocab);
     return result;
 }
 

@@ -12,7 +12,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "trainer/task/evaluate.h"
 #include "base/json.h"
 #include "trainer/tune/answers.h"
 #include "trainer/tune/labels.h"
@@ -322,9 +321,10 @@ static struct task squad_task_of(void *context, const struct recipe *recipe)
     return task;
 }
 
-static void *make(const char *task, const struct settings *settings, enum tune_use use)
+static void *make(const struct tune_kind *kind, const char *task, const struct settings *settings, enum tune_use use)
 {
     struct squad *s = mem_alloc(sizeof *s);
+    (void)kind;
     (void)task;
     *s = (struct squad){
         .train = use == TUNE_SCORE ? NULL : settings->train,

@@ -177,19 +177,12 @@ static const struct metric token_metrics[] = {
 };
 
 static const struct class_kind class_kind = {
-    .head = HEAD_TOKEN,
-    .verb = "tag",
     .size = sizeof(struct tagging),
     .metrics = {token_metrics, 2},
     .read = read,
     .score = score,
     .release = release,
 };
-
-static void *make(const char *task, const struct settings *settings, enum tune_use use)
-{
-    return class_make(&class_kind, task, settings, use);
-}
 
 const struct tune_kind tune_tag = {
     .verb = "tag",
@@ -202,9 +195,10 @@ const struct tune_kind tune_tag = {
     .data_hint = "--dev FILE is a file like the one that the model was trained on",
     .options = (const char *const[]){"column", NULL},
     .tuning = CLASS_TUNING,
+    .classes = &class_kind,
     .holds_out = true,
     .keys = class_keys,
-    .make = make,
+    .make = class_make,
     .evaluate = class_evaluate,
     .release = class_release,
     .say_scores = class_say_scores,

@@ -33,8 +33,9 @@ struct tune_kind {
     /* The option of eval for what is scored on, recorded under the same name: "dev", or "data" for a folder; what that
      * is, and the hint where it is missing. */
     const char *data, *data_is, *data_hint;
-    const char *const *options; /* of eval that are not for other kinds; closed by NULL */
-    struct tuning tuning;       /* without a context */
+    const char *const *options;       /* of eval that are not for other kinds; closed by NULL */
+    struct tuning tuning;             /* without a context */
+    const struct class_kind *classes; /* class_task.h: of a head of classes; else NULL */
 
     bool holds_out;   /* a training without such data holds out some of its own to score on */
     const char *asks; /* of the command that trains: what follows --init MODEL */
@@ -48,7 +49,7 @@ struct tune_kind {
      * verb takes no --seeds. */
     size_t (*keys)(const char *task, const json_t *scores, char keys[TUNE_KEYS_MAX][TUNE_KEY_SIZE]);
     /* The context of `tuning`, for tuning.open; opens nothing. `settings` must outlive it. */
-    void *(*make)(const char *task, const struct settings *settings, enum tune_use use);
+    void *(*make)(const struct tune_kind *kind, const char *task, const struct settings *settings, enum tune_use use);
     /* Scores the model and writes nothing. *scores becomes an object with the keys of scores.json that do not belong to
      * a training; the caller json_decref's it. Collective, as predict is. */
     int (*evaluate)(void *context, const struct evaluation_work *work, json_t **scores, struct error *err);

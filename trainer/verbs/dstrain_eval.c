@@ -18,16 +18,8 @@ int evaluating_guesses(struct evaluating *e, json_t **guesses, struct error *err
     const struct settings *settings = &e->settings;
     const struct source *source = &e->setup.task.splits[settings->split];
     const uint64_t samples = settings->eval_samples < source->samples ? settings->eval_samples : source->samples;
-    const struct guesses_work work = {
-        .ops = e->engine.ops,
-        .model = e->engine.model,
-        .source = source,
-        .limits = &e->engine.limits,
-        .dataset = &e->setup.datasets.train[0],
-        .samples = samples,
-        .shown = settings->shown < samples ? settings->shown : samples,
-    };
-    return guesses_make(guesses, &work, err);
+    const uint64_t shown = settings->shown < samples ? settings->shown : samples;
+    return guesses_make(guesses, &e->engine, source, &e->setup.datasets.train[0], samples, shown, err);
 }
 
 /* The command that tries the model with a sentence of the datasets' language, or trains the head that it lacks. */
@@ -50,7 +42,7 @@ static void report(const struct setup *setup, const struct origin *origin, struc
     if (!setup->settings->json) {
         if (guesses)
             guesses_print(guesses, output_colours());
-        console_means(output_line, &setup->task.metrics, e, split);
+        console_means(output_line, &setup->task.metrics, e, split, "");
         console_datasets(output_line, &setup->task.metrics, each, parts, &setup->datasets);
         say_next(origin->source == SOURCE_HUGGING_FACE ? trial(setup, origin, found)
                                                        : command_text("dstrain export %s --out DIR", origin->name));

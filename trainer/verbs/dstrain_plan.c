@@ -207,8 +207,6 @@ static void say(const struct setup *setup, const struct engine *engine, const st
 {
     const struct recipe *recipe = &setup->recipe;
     char a[32], b[32], c[32], d[32], e[32], f[32], g[32], text[160], epochs[40];
-    SCOPED(buf_release) struct buf mixture = {0};
-    datasets_add_text(&setup->datasets, samples_of(recipe), &mixture);
     log_say("model      %s, %s parameters, %s · %s", config_name(&recipe->config, a),
             format_count(needs->parameters, b), precision_name(engine->ops->precision), recipe_text(recipe, text));
     log_say("device     %s · batch %" PRIu32 " = %" PRIu32 " × %" PRIu32, engine->ops->name, recipe->batch,
@@ -225,8 +223,8 @@ static void say(const struct setup *setup, const struct engine *engine, const st
             format_count(recipe->schedule.steps, a), format_count(samples_of(recipe), b),
             epochs_text((double)samples_of(recipe) / (double)setup->task.samples.samples, epochs), needs->flops * 1e-9,
             (double)setup->task.samples.tokens / (double)setup->task.samples.samples, recipe->seq);
-    console_mixture(buf_text(&mixture));
-    console_recipe(recipe, setup_epochs(setup));
+    console_mixture(setup);
+    console_recipe(setup);
 }
 
 /* Logs what each of several processes needs, and for large models how many GPUs of each size. */

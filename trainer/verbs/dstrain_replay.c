@@ -102,7 +102,7 @@ static int take_task(struct replay *r, struct error *err)
         return fail_at(err, ERR_VERIFY, r->run, ERROR_NO_OFFSET, "the command in " RUN_NAME " is not a training");
     r->settings.seed = (uint64_t)json_integer_value(json_object_get(r->plan, "seed"));
     r->tuning = kind->tuning;
-    r->tuning.context = kind->make(r->task.name, &r->settings, TUNE_REPLAY);
+    r->tuning.context = kind->make(kind, r->task.name, &r->settings, TUNE_REPLAY);
     r->settings.tuning = &r->tuning;
     return 0;
 }
@@ -232,7 +232,7 @@ static int compare_checkpoint(struct replay *r, bool leads, struct error *err)
     struct error second = {0};
     if (!leads)
         return exchange_serve(exchange, err);
-    char *directory = stretch_checkpoint(r->run, step);
+    char *directory = checkpoint_path(r->run, step);
     const int result = compare_files(r, directory, err);
     mem_free(directory);
     if (exchange_end_serving(exchange, &second) < 0 && result == 0) {
@@ -279,13 +279,13 @@ static int open_replay(struct replay *r, struct process_group *processes, const 
     TRY(give_plan(r, processes, err));
     TRY(process_group_barrier(processes, read_command(r, asked, err), err));
     if (plan_from(r) > 0)
-        r->checkpoint = stretch_checkpoint(r->run, plan_from(r));
+        r->checkpoint = checkpoint_path(r->run, plan_from(r));
     r->again = (struct training_again){
         .run = r->run,
         .precision = json_string_value(json_object_get(r->plan, "precision")),
         .checkpoint = r->checkpoint,
     };
-    return training_open_again(&r->training, &r->settings, processes, &r->again, err);
+    return training_open(&r->training, &r->settings, processes, &r->again, true, err);
 }
 
 static int replay(struct replay *r, struct process_group *processes, const struct settings *asked, struct error *err)

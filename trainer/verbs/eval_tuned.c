@@ -216,7 +216,7 @@ static int take_task(struct tuned *t, struct error *err)
     take_settings(t);
     TRY(take_data(t, err));
     t->tuning = t->task.kind->tuning;
-    t->tuning.context = t->task.kind->make(t->task.name, &t->settings, TUNE_SCORE);
+    t->tuning.context = t->task.kind->make(t->task.kind, t->task.name, &t->settings, TUNE_SCORE);
     return 0;
 }
 

@@ -115,7 +115,7 @@ static json_t *checkpoint_of(const char *run, uint64_t step)
     struct checkpoint_state state;
     struct error found = {0};
     uint64_t weights = 0, moments = 0;
-    SCOPED(mem_free_at) char *directory = stretch_checkpoint(run, step);
+    SCOPED(mem_free_at) char *directory = checkpoint_path(run, step);
     json_auto_t *tensors = json_object();
     int result = checkpoint_verify(directory, &state, NULL, &found);
     if (result == 0)
@@ -278,7 +278,7 @@ int proof_compare(const json_t *provenance, const char *path, const char *run, u
     json_array_foreach(json_object_get(provenance, "checkpoints"), i, entry)
     {
         const uint64_t step = (uint64_t)json_integer_value(json_object_get(entry, "step"));
-        char *directory = stretch_checkpoint(run, step);
+        char *directory = checkpoint_path(run, step);
         if (result == 0 && step >= from && step <= to && path_is_directory(directory)) {
             result = compare_one(provenance, entry, path, directory, weights, err);
             *last = step;

@@ -55,7 +55,7 @@ static int answer_only(const struct settings *asked, struct error *err)
     TRY(process_group_single(&processes, err));
     settings.tuning = &tuning;
     settings.json = false; /* there is one object: the scores */
-    tuning.context = tune_squad.make("squad", &settings, TUNE_TRAIN);
+    tuning.context = tune_squad.make(&tune_squad, "squad", &settings, TUNE_TRAIN);
     int result = setup_open(&setup, &settings, &origin, err);
     if (result == 0)
         result = answer_all(&setup, &processes, &origin, err);

@@ -8,13 +8,6 @@
 #include "trainer/run/run.h"
 #include "trainer/verbs/proof.h"
 
-char *stretch_checkpoint(const char *run, uint64_t step)
-{
-    char name[64];
-    snprintf(name, sizeof name, CHECKPOINTS_NAME "/step-%08" PRIu64, step);
-    return path_join(run, name);
-}
-
 static int by_step(const void *a, const void *b)
 {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;

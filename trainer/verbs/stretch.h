@@ -4,8 +4,6 @@
 
 #include "trainer/recipe/settings.h"
 
-/* "RUN/checkpoints/step-00001000"; the caller mem_free's it. */
-char *stretch_checkpoint(const char *run, uint64_t step);
 /* Lists the steps of the existing checkpoints, ascending; the caller mem_free's them, on errors too. */
 int stretch_kept(const char *run, uint64_t **steps, size_t *count, struct error *err);
 

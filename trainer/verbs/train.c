@@ -394,7 +394,7 @@ int train_run(struct settings *settings, struct error *err)
     stop_on_signals();
     int result = process_group_open(&processes, settings, err);
     if (result == 0)
-        result = training_open(&training, settings, &processes, false, err);
+        result = training_open(&training, settings, &processes, NULL, false, err);
     if (result == 0 && !training.finished)
         result = train(&training, err);
     if (result == 0)

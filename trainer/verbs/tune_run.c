@@ -20,7 +20,7 @@ int tune_run(const struct tune_kind *kind, const char *task, struct settings *al
     settings.seed = seed;
     settings.out = out;
     settings.json = all->json && !tuning.scored; /* one object for the whole command: the scores */
-    tuning.context = kind->make(task, &settings, TUNE_TRAIN);
+    tuning.context = kind->make(kind, task, &settings, TUNE_TRAIN);
     const int result = train_run(&settings, err);
     all->mute = settings.mute;
     kind->release(tuning.context);

@@ -1,6 +1,5 @@
 /* Means from the sums of heads, and the text that reports them. */
 #include "tests/unit.h"
-#include "trainer/task/evaluate.h"
 #include "trainer/task/pretraining.h"
 #include "trainer/run/console.h"
 

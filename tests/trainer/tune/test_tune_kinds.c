@@ -23,7 +23,7 @@ TEST(rows_are_complete)
         expect(kind->make && kind->evaluate && kind->release && kind->say_scores && kind->asks);
         expect(!tune_trains(kind, &settings));
         for (enum tune_use use = TUNE_TRAIN; use <= TUNE_SCORE; use++)
-            kind->release(kind->make(kind->tasks, &settings, use)); /* nothing was opened */
+            kind->release(kind->make(kind, kind->tasks, &settings, use)); /* nothing was opened */
     }
 }
 

@@ -55,7 +55,7 @@ static int command_open(struct command *command, const char *directory, const ch
     command->settings.argc = command->argc;
     command->settings.argv = command->argv;
     assert_ok(process_group_single(&command->processes, err));
-    return training_open(&command->training, &command->settings, &command->processes, silent, err);
+    return training_open(&command->training, &command->settings, &command->processes, NULL, silent, err);
 }
 
 static void command_close(struct command *command)
