@@ -1,5 +1,6 @@
 #include "pipeline/build/vocabulary.h"
 
+#include "base/lines.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "pipeline/build/repeats.h"
@@ -65,12 +66,8 @@ static void count_word(void *context, struct str word)
 static void lines_of(struct str text, struct sentences *out)
 {
     out->count = 0;
-    for (const char *at = text.data, *end = at + text.size; at < end;) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        stop = stop ? stop : end;
-        sentences_add(out, str_range(at, stop));
-        at = stop + 1;
-    }
+    for (struct str line; str_line(&text, &line);)
+        sentences_add(out, line);
 }
 
 static void count_article(const struct learning *learning, struct counter *counter,
@@ -78,9 +75,9 @@ static void count_article(const struct learning *learning, struct counter *count
 {
     const bool held_out = document_is_held_out(article->held_by, HELD_OUT);
     struct counting counting = {.into = held_out ? job->held_out : job->words};
-    if (learning->kind == VOCAB_BPE_BYTES) {
+    if (learning->kind == VOCAB_BPE_BYTES)
         lines_of(article->text, &counter->sentences);
-    } else
+    else
         article_sentences(options, article, &counter->sentences);
     for (size_t i = 0; i < counter->sentences.count; i++)
         tokenizer_words(counter->tokenizer, counter->sentences.items[i], count_word, &counting);

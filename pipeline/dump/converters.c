@@ -3,6 +3,7 @@
 #include "pipeline/dump/converters.h"
 
 #include "base/csv.h"
+#include "base/lines.h"
 #include "base/mem.h"
 #include "pipeline/dump/plain_text.h"
 #include "pipeline/dump/sniff.h"
@@ -46,7 +47,6 @@ struct convert {
 
 static void add_escaped(struct buf *out, char c)
 {
-    static const char digits[] = "0123456789abcdef";
     const unsigned char byte = (unsigned char)c;
     if (byte >= ' ' && c != '"' && c != '\\') {
         buf_add_byte(out, c);
@@ -58,9 +58,7 @@ static void add_escaped(struct buf *out, char c)
     } else if (c == '\n' || c == '\r' || c == '\t') {
         buf_add_byte(out, c == '\n' ? 'n' : c == '\r' ? 'r' : 't');
     } else {
-        buf_add_text(out, "u00");
-        buf_add_byte(out, digits[byte >> 4]);
-        buf_add_byte(out, digits[byte & 15]);
+        buf_addf(out, "u%04x", byte);
     }
 }
 
@@ -344,13 +342,10 @@ static const char *mark_of(struct str head)
     for (size_t i = 0; i < sizeof marks / sizeof *marks && !found; i++) {
         const struct str mark = str_of(marks[i]);
         size_t lines = 0, comments = 0;
-        for (struct str rest = head; rest.size > 0;) {
-            const char *end = rest.data + rest.size, *stop = memchr(rest.data, '\n', rest.size);
-            const struct str line = str_range(rest.data, stop ? stop : end);
+        for (struct str rest = head, line; str_line(&rest, &line);) {
             const bool equal = str_equal(str_trim(line), mark);
             lines += equal;
             comments += !equal && mark.data[0] == '%' && str_starts(line, mark);
-            rest = stop ? str_range(stop + 1, end) : STR("");
         }
         found = lines >= 3 && comments == 0 ? marks[i] : NULL;
     }
@@ -421,13 +416,11 @@ enum { WET_HEADER, WET_BODY };
 static struct str field_of(struct str header, const char *name)
 {
     const struct str wanted = str_of(name);
-    for (struct str rest = header; rest.size > 0;) {
-        const char *end = rest.data + rest.size, *stop = memchr(rest.data, '\n', rest.size);
-        const struct str line = str_trim(str_range(rest.data, stop ? stop : end));
+    for (struct str rest = header, line; str_line(&rest, &line);) {
+        line = str_trim(line);
         if (line.size > wanted.size && line.data[wanted.size] == ':' &&
             str_equal_ascii_nocase((struct str){line.data, wanted.size}, wanted))
             return str_trim(str_range(line.data + wanted.size + 1, line.data + line.size));
-        rest = stop ? str_range(stop + 1, end) : STR("");
     }
     return STR("");
 }

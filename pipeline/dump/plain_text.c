@@ -1,6 +1,7 @@
 /* Plain text, and what is text but not prose: tables, arrays, indexes, and the formats of structured.c. */
 #include "pipeline/dump/plain_text.h"
 
+#include "base/lines.h"
 #include "pipeline/dump/converters.h"
 #include "pipeline/dump/guess_encoding.h"
 #include "pipeline/dump/structured.h"
@@ -81,13 +82,10 @@ static bool is_index_line(struct str line)
 /* True if the first lines, at least three, are those of such an index. */
 static bool is_index(struct str text)
 {
-    const char *at = text.data, *end = text.data + text.size;
-    for (int lines = 0; lines < 3; lines++) {
-        const char *stop = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
-        if (at >= end || !is_index_line(str_range(at, stop ? stop : end)))
+    struct str line;
+    for (int lines = 0; lines < 3; lines++)
+        if (!str_line(&text, &line) || !is_index_line(line))
             return false;
-        at = stop ? stop + 1 : end;
-    }
     return true;
 }
 

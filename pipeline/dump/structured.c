@@ -2,6 +2,8 @@
  * never be refused. */
 #include "pipeline/dump/structured.h"
 
+#include "base/lines.h"
+
 #define LINES_MAX 2000u
 
 static bool is_digit(char c)
@@ -9,13 +11,11 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+/* Without a CR at its end. */
 static bool next_line(struct str *rest, struct str *line)
 {
-    if (rest->size == 0)
+    if (!str_line(rest, line))
         return false;
-    const char *end = rest->data + rest->size, *stop = memchr(rest->data, '\n', rest->size);
-    *line = str_range(rest->data, stop ? stop : end);
-    *rest = stop ? str_range(stop + 1, end) : (struct str){end, 0};
     if (line->size > 0 && line->data[line->size - 1] == '\r')
         line->size--;
     return true;
@@ -41,7 +41,7 @@ static size_t passing(struct str text, line_test *test, size_t *all)
     return count;
 }
 
-/* True if at least `least` lines pass, and at least `percent` of all. */
+/* True if at least `least` of the first lines pass, and at least `percent` of all that are examined. */
 static bool most(struct str text, line_test *test, size_t least, size_t percent)
 {
     size_t all;
@@ -111,11 +111,6 @@ static bool is_tagged_token(struct str line)
             (tag.size > 2 && strchr("BIESLU", tag.data[0]) && tag.data[1] == '-' && tag.data[2] >= 'A'));
 }
 
-static bool is_conll(struct str text)
-{
-    return most(text, is_tagged_token, 8, 97);
-}
-
 /* "Paris/NNP is/VBZ": every word has a tag in capitals, or marks that are their own tag. */
 static bool is_tagged_line(struct str line)
 {
@@ -129,11 +124,6 @@ static bool is_tagged_line(struct str line)
         rest = str_trim(str_range(word.data + word.size, end));
     }
     return words >= 2;
-}
-
-static bool is_tagged(struct str text)
-{
-    return most(text, is_tagged_line, 5, 97);
 }
 
 /* "river 0.12 -0.4 …": a word and at least ten numbers. */
@@ -151,11 +141,6 @@ static bool is_vector(struct str line)
         at = blank;
     }
     return numbers >= 10;
-}
-
-static bool is_vectors(struct str text)
-{
-    return most(text, is_vector, 5, 97);
 }
 
 static bool is_table(struct str text)
@@ -177,11 +162,6 @@ static bool is_labelled(struct str line)
     return str_starts(line, STR("__label__"));
 }
 
-static bool is_fasttext(struct str text)
-{
-    return most(text, is_labelled, 3, 97);
-}
-
 /* ---------------------------------------------------------------------------------------------- subtitles, mail */
 
 /* "00:01:02,500 --> 00:01:04,000", of VTT also without hours and with a full stop. */
@@ -196,15 +176,9 @@ static bool is_cue_time(struct str line)
     return line.data[2] == ':' && arrow + 6 < line.size && is_digit(line.data[arrow + 5]);
 }
 
-static bool is_srt(struct str text)
-{
-    return most(text, is_cue_time, 3, 12);
-}
-
 static bool is_vtt(struct str text)
 {
-    size_t all;
-    return str_starts(text, STR("WEBVTT")) && passing(text, is_cue_time, &all) > 0;
+    return str_starts(text, STR("WEBVTT")) && most(text, is_cue_time, 1, 0);
 }
 
 /* "[00:12.34]Text" of LRC, "{120}{180}Text" of MicroDVD. "[10:15] Anna:" is of a chat. */
@@ -218,11 +192,6 @@ static bool is_timed_line(struct str line)
         return false;
     return close == ']' ? stops == 1 && line.data[2] != '.' && memchr(line.data, ':', at)
                         : at + 2 < line.size && line.data[at + 1] == '{' && is_digit(line.data[at + 2]);
-}
-
-static bool is_timed(struct str text)
-{
-    return most(text, is_timed_line, 3, 75); /* LRC begins with [ar:…] and [ti:…] */
 }
 
 static bool is_ass(struct str text)
@@ -297,12 +266,6 @@ static bool is_document_class(struct str line)
            str_starts(line, STR("\\begin{document}"));
 }
 
-static bool is_tex(struct str text)
-{
-    size_t all;
-    return passing(text, is_document_class, &all) > 0;
-}
-
 static bool is_calendar(struct str text)
 {
     return str_starts(text, STR("BEGIN:VCALENDAR")) || str_starts(text, STR("BEGIN:VCARD"));
@@ -319,18 +282,12 @@ static bool is_bibtex_entry(struct str line)
 
 static bool is_bibtex(struct str text)
 {
-    size_t all;
-    return (text.data[0] == '@' || text.data[0] == '%') && passing(text, is_bibtex_entry, &all) >= 2;
+    return (text.data[0] == '@' || text.data[0] == '%') && most(text, is_bibtex_entry, 2, 0);
 }
 
 static bool is_message(struct str line)
 {
     return str_starts(line, STR("msgid \"")) || str_starts(line, STR("msgstr \"")) || str_starts(line, STR("msgstr["));
-}
-
-static bool is_po(struct str text)
-{
-    return most(text, is_message, 6, 25);
 }
 
 /* "[section]", "key = value", a comment, as in INI and TOML. */
@@ -441,43 +398,74 @@ bool structured_is_arrays(struct str text)
 
 #define PLAIN(from) "pandoc -f " from " -t plain --wrap=none"
 
+/* A form is recognised by `is`, or by its lines as most() says. */
 static const struct row {
     bool (*is)(struct str text);
+    line_test *line;
+    size_t least, percent;
     struct structured form;
 } rows[] = {
-    {is_warc, {"a WARC file (web pages as they were sent)", "python3 -m dsshards jsonl", true, true}},
+    {is_warc, NULL, 0, 0, {"a WARC file (web pages as they were sent)", "python3 -m dsshards jsonl", true, true}},
     {is_conllu,
+     NULL,
+     0,
+     0,
      {"a CoNLL-U file (a word on each line)", "awk -F'\\t' '/^[0-9]+\\t/ {printf \"%s \", $2} /^\\r?$/ {print \"\"}'",
       false, false}},
-    {is_conll,
+    {NULL,
+     is_tagged_token,
+     8,
+     97,
      {"a CoNLL file (a word with its tags on each line)", "awk '{if (NF) printf \"%s \", $1; else print \"\"}'", false,
       false}},
-    {is_vtt, {"a file of subtitles (WebVTT)", "grep -vE '^(WEBVTT|NOTE|[0-9]*\\s*$)|-->'", false, false}},
-    {is_srt, {"a file of subtitles (SubRip)", "grep -vE '^[0-9]*\\s*$|-->'", false, false}},
-    {is_ass, {"a file of subtitles (ASS)", "sed -n 's/^Dialogue: \\([^,]*,\\)\\{9\\}//p'", false, false}},
-    {is_timed, {"a file of subtitles or of lyrics with times", "sed -nE 's/^([[{][0-9:.]+[]}])+//p'", false, false}},
-    {is_tagged, {"a text with a tag at each word", "sed -E 's#/[^ /]+( |$)#\\1#g'", false, false}},
-    {is_vectors, {"a table of word vectors", NULL, false, false}},
-    {is_settings, {"a file of settings (INI, TOML)", NULL, false, false}},
+    {is_vtt, NULL, 0, 0, {"a file of subtitles (WebVTT)", "grep -vE '^(WEBVTT|NOTE|[0-9]*\\s*$)|-->'", false, false}},
+    {NULL, is_cue_time, 3, 12, {"a file of subtitles (SubRip)", "grep -vE '^[0-9]*\\s*$|-->'", false, false}},
+    {is_ass, NULL, 0, 0, {"a file of subtitles (ASS)", "sed -n 's/^Dialogue: \\([^,]*,\\)\\{9\\}//p'", false, false}},
+    {NULL,
+     is_timed_line,
+     3,
+     75 /* LRC begins with [ar:…] and [ti:…] */,
+     {"a file of subtitles or of lyrics with times", "sed -nE 's/^([[{][0-9:.]+[]}])+//p'", false, false}},
+    {NULL, is_tagged_line, 5, 97, {"a text with a tag at each word", "sed -E 's#/[^ /]+( |$)#\\1#g'", false, false}},
+    {NULL, is_vector, 5, 97, {"a table of word vectors", NULL, false, false}},
+    {is_settings, NULL, 0, 0, {"a file of settings (INI, TOML)", NULL, false, false}},
     {is_mbox,
+     NULL,
+     0,
+     0,
      {"a mailbox (mbox)",
       "python3 -c 'import mailbox, sys; [print((p.get_payload(decode=True) or b\"\").decode(\"utf-8\", \"replace\")) "
       "for m in mailbox.mbox(sys.argv[1]) for p in m.walk() if p.get_content_type() == \"text/plain\"]'",
       true, false}},
     {is_mail,
+     NULL,
+     0,
+     0,
      {"an e-mail",
       "python3 -c 'import email, sys; [print((p.get_payload(decode=True) or b\"\").decode(\"utf-8\", \"replace\")) for "
       "p in email.message_from_binary_file(sys.stdin.buffer).walk() if p.get_content_type() == \"text/plain\"]'",
       false, false}},
-    {is_rtf, {"an RTF file", PLAIN("rtf"), false, false}},
-    {is_tex, {"a TeX file", PLAIN("latex"), false, false}},
-    {is_calendar, {"a calendar or address book", NULL, false, false}},
-    {is_bibtex, {"a BibTeX file", NULL, false, false}},
-    {is_po, {"a file of translated messages (PO)", "sed -n 's/^msgstr \"\\(..*\\)\"$/\\1/p'", false, false}},
-    {is_fasttext, {"a file of fastText labels and texts", "sed -E 's/^(__label__[^ ]* *)+//'", false, false}},
-    {structured_is_arrays, {"a list of JSON arrays, one on each line", "jq -c '" LONGEST_STRING "'", false, true}},
-    {is_sequence, {"a JSON text sequence (RFC 7464)", "tr -d '\\036'", false, true}},
-    {is_commented, {"a file of JSON lines with comments", "grep '^ *{'", false, true}},
+    {is_rtf, NULL, 0, 0, {"an RTF file", PLAIN("rtf"), false, false}},
+    {NULL, is_document_class, 1, 0, {"a TeX file", PLAIN("latex"), false, false}},
+    {is_calendar, NULL, 0, 0, {"a calendar or address book", NULL, false, false}},
+    {is_bibtex, NULL, 0, 0, {"a BibTeX file", NULL, false, false}},
+    {NULL,
+     is_message,
+     6,
+     25,
+     {"a file of translated messages (PO)", "sed -n 's/^msgstr \"\\(..*\\)\"$/\\1/p'", false, false}},
+    {NULL,
+     is_labelled,
+     3,
+     97,
+     {"a file of fastText labels and texts", "sed -E 's/^(__label__[^ ]* *)+//'", false, false}},
+    {structured_is_arrays,
+     NULL,
+     0,
+     0,
+     {"a list of JSON arrays, one on each line", "jq -c '" LONGEST_STRING "'", false, true}},
+    {is_sequence, NULL, 0, 0, {"a JSON text sequence (RFC 7464)", "tr -d '\\036'", false, true}},
+    {is_commented, NULL, 0, 0, {"a file of JSON lines with comments", "grep '^ *{'", false, true}},
 };
 
 #define TABLE(column)                                                                                                  \
@@ -506,7 +494,7 @@ static size_t longest_column(struct str text)
 const struct structured *structured_find(struct str text)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (text.size > 0 && rows[i].is(text))
+        if (text.size > 0 && (rows[i].is ? rows[i].is(text) : most(text, rows[i].line, rows[i].least, rows[i].percent)))
             return &rows[i].form;
     return text.size > 0 && is_table(text) ? &tables[longest_column(text)] : NULL;
 }

@@ -1,6 +1,7 @@
 #include "pipeline/input/article.h"
 
 #include "base/hash.h"
+#include "base/lines.h"
 #include "base/mem.h"
 #include "pipeline/input/article_reader.h"
 #include "pipeline/input/input_kind.h"
@@ -88,18 +89,14 @@ enum page_fate article_read_lines(struct article_reader *reader, struct str line
     uint64_t *bytes = reader->facts.bytes;
     bool continues = false;
     article->bytes = lines.size;
-    for (const char *at = lines.data, *end = lines.data + lines.size; at < end;) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        if (!stop)
-            stop = end;
-        struct str line = str_trim(str_range(at, stop));
-        const bool blank = str_is_blank(line);
+    for (struct str rest = lines, line; str_line(&rest, &line);) {
+        const struct str trimmed = str_trim(line);
+        const bool blank = str_is_blank(trimmed);
         if (!blank) {
-            bytes[FATE_KEPT] += line.size;
-            add_line(reader, line, continues && !line_is_indented(str_range(at, stop)));
+            bytes[FATE_KEPT] += trimmed.size;
+            add_line(reader, trimmed, continues && !line_is_indented(line));
         }
         continues = wrapped && !blank;
-        at = stop + 1;
     }
     assert(bytes[FATE_KEPT] <= lines.size);
     bytes[FATE_MARKUP] = lines.size - bytes[FATE_KEPT];
@@ -215,13 +212,9 @@ void article_sentences(const struct article_options *options, const struct artic
         sentences_split(options->language, article->text, out);
         return;
     }
-    const char *end = article->text.data + article->text.size;
-    for (const char *at = article->text.data; at < end;) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        assert(stop); /* add_line ended each line */
-        sentences_add(out, str_range(at, stop));
-        at = stop + 1;
-    }
+    assert(article->text.size == 0 || str_ends(article->text, STR("\n"))); /* add_line ended each line */
+    for (struct str rest = article->text, line; str_line(&rest, &line);)
+        sentences_add(out, line);
 }
 
 static bool is_blank(char byte)

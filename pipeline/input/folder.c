@@ -1,6 +1,7 @@
 #include "pipeline/input/folder.h"
 
 #include "base/file.h"
+#include "base/lines.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "pipeline/dump/codecs.h"
@@ -177,13 +178,11 @@ static struct found *find(const struct listing *listing, struct str name)
 static int read_sums(const struct listing *listing, const char *path, struct str text, struct str *missing,
                      size_t *missing_count, struct error *err)
 {
-    for (size_t number = 1; text.size > 0; number++) {
-        const char *end = memchr(text.data, '\n', text.size);
-        const struct str line = {text.data, end ? (size_t)(end - text.data) : text.size};
+    struct str line;
+    for (size_t number = 1; str_line(&text, &line); number++) {
         char digits[SHA256_DIGITS + 1];
         struct str name;
         struct part_name part;
-        text = str_range(line.data + line.size + (end != NULL), text.data + text.size);
         if (str_trim(line).size == 0)
             continue;
         if (!sha256_line(line, digits, &name)) {
@@ -243,7 +242,7 @@ static int take_sums(const struct listing *listing, struct error *err)
 
 bool folder_is_export(const char *path)
 {
-    struct path_list names = {0};
+    SCOPED(path_list_release) struct path_list names = {0};
     struct error ignored;
     size_t parts = 0, others = 0;
     bool paged = false;
@@ -258,7 +257,6 @@ bool folder_is_export(const char *path)
         paged |= is_part && (part.has_pages || str_find(part.export, STR("-pages-")) != SIZE_MAX);
         others += !is_part && name.data[0] != '.' && !str_equal(name, STR(SUMS_NAME)) && !is_partial(name);
     }
-    path_list_release(&names);
     return paged || (parts > 0 && others == 0);
 }
 
@@ -288,17 +286,15 @@ int folder_read(struct folder *folder, const char *path, bool salvage, struct er
     *folder = (struct folder){0};
     TRY(path_list(&names, path, err));
     find_parts(&listing, &names);
-    int result = refuse_mixture(&listing, err);
-    if (result == 0)
-        result = take_sums(&listing, err);
-    if (result == 0 && listing.count == 0) {
-        result = fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is a directory without a part of a dump");
-        hint(err, "parts have names such as enwiki-2026-11-01-p10p1147431.xml.bz2; name other files one by one");
+    SCOPED(mem_free_at) struct found *parts = listing.parts;
+    TRY(refuse_mixture(&listing, err));
+    TRY(take_sums(&listing, err));
+    if (listing.count == 0) {
+        fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is a directory without a part of a dump");
+        return hint(err, "parts have names such as enwiki-2026-11-01-p10p1147431.xml.bz2; name other files one by one");
     }
-    if (result == 0)
-        hand_out(&listing, folder);
-    mem_free(listing.parts);
-    return result;
+    hand_out(&listing, folder);
+    return 0;
 }
 
 void folder_release(struct folder *folder)

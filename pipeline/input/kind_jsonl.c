@@ -1,5 +1,6 @@
 /* JSON lines: a record is a line with an object, whose members --text-key and --id-key name. */
 #include "pipeline/input/article_reader.h"
+#include "base/lines.h"
 #include "base/mem.h"
 #include "pipeline/input/input_kind.h"
 
@@ -77,23 +78,19 @@ static enum page_fate read(struct article_reader *reader, const struct article_o
 /* Adds the texts of JSON lines, each of which may be several lines. Returns how many are not blank. */
 static uint64_t add_texts(struct str lines, const char *text_key, struct buf *out)
 {
-    struct json_line scratch = {0};
+    SCOPED(json_line_release) struct json_line scratch = {0};
     SCOPED(arena_release) struct arena arena = {0};
     uint64_t count = 0;
-    for (const char *at = lines.data, *end = lines.data + lines.size; at < end;) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        stop = stop ? stop : end;
+    for (struct str line; str_line(&lines, &line);) {
         struct json_member member = {.name = text_key};
         uint32_t repairs = 0;
-        if (json_line_read(&scratch, str_range(at, stop), &member, 1, &arena, &repairs) && member.kind == MEMBER_TEXT) {
+        if (json_line_read(&scratch, line, &member, 1, &arena, &repairs) && member.kind == MEMBER_TEXT) {
             buf_add_str(out, member.text);
             buf_add_byte(out, '\n');
             count += !str_is_blank(member.text);
         }
         arena_reset(&arena);
-        at = stop + 1;
     }
-    json_line_release(&scratch);
     return count;
 }
 
@@ -127,7 +124,7 @@ static void describe_member(void *context, const struct json_member *member)
         [MEMBER_ARRAY] = "an array",   [MEMBER_OBJECT] = "an object", [MEMBER_TEXT] = NULL};
     struct description *d = context;
     struct json_member inner = {.name = d->text_key};
-    struct json_line scratch = {0};
+    SCOPED(json_line_release) struct json_line scratch = {0};
     SCOPED(arena_release) struct arena arena = {0};
     uint32_t repairs = 0;
     name_key(d, member->name);
@@ -137,20 +134,18 @@ static void describe_member(void *context, const struct json_member *member)
     if (member->kind == MEMBER_OBJECT && !d->probe->nested[0] && strlen(member->name) < sizeof d->probe->nested &&
         json_line_read(&scratch, member->text, &inner, 1, &arena, &repairs) && inner.kind == MEMBER_TEXT)
         strcpy(d->probe->nested, member->name);
-    json_line_release(&scratch);
 }
 
 /* Describes the first line that is not blank; `whole`: the lines are all that there are. */
 static void describe_first(struct str lines, bool whole, const char *text_key, struct probe *probe)
 {
-    struct json_line scratch = {0};
+    SCOPED(json_line_release) struct json_line scratch = {0};
     SCOPED(arena_release) struct arena arena = {0};
     struct description description = {.probe = probe, .text_key = text_key};
     lines = str_trim(lines);
     const char *stop = memchr(lines.data, '\n', lines.size);
     const struct str line = stop ? str_range(lines.data, stop) : lines;
     probe->object = json_line_each(&scratch, line, describe_member, &description, &arena) || (!stop && !whole);
-    json_line_release(&scratch);
 }
 
 static void add_prose(struct str lines, const char *text_key, struct buf *out)
@@ -162,31 +157,27 @@ static void probe(struct str lines, bool whole, const struct language *language,
                   struct probe *probe)
 {
     SCOPED(buf_release) struct buf texts = {0};
-    struct sentences sentences = {0};
+    SCOPED(sentences_release) struct sentences sentences = {0};
     probe->documents = add_texts(lines, text_key, &texts);
     describe_first(lines, whole, text_key, probe);
     sentences_split(language, buf_str(&texts), &sentences);
     probe->sentences = sentences.count;
-    sentences_release(&sentences);
 }
 
 static void add_ids(struct split_ids *ids, struct str head, bool whole, const char *id_key)
 {
-    struct json_line scratch = {0};
+    SCOPED(json_line_release) struct json_line scratch = {0};
     SCOPED(arena_release) struct arena arena = {0};
-    while (head.size > 0 && ids->count < SPLIT_IDS) {
-        const char *end = head.data + head.size, *stop = memchr(head.data, '\n', head.size);
+    for (struct str line; ids->count < SPLIT_IDS && str_line(&head, &line);) {
         struct json_member id = {.name = id_key};
         uint32_t repairs = 0;
-        if (!stop && !whole)
+        if (line.data + line.size == head.data && !whole) /* without its line end */
             break;
-        if (json_line_read(&scratch, str_range(head.data, stop ? stop : end), &id, 1, &arena, &repairs) &&
+        if (json_line_read(&scratch, line, &id, 1, &arena, &repairs) &&
             (id.kind == MEMBER_TEXT || id.kind == MEMBER_INTEGER || id.kind == MEMBER_DIGITS) && id.text.size > 0)
             split_ids_add(ids, id.text);
         arena_reset(&arena);
-        head = stop ? str_range(stop + 1, end) : STR("");
     }
-    json_line_release(&scratch);
 }
 
 const struct input_kind jsonl_kind = {.records = {.called = "JSONL",

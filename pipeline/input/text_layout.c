@@ -1,5 +1,7 @@
 #include "pipeline/input/text_layout.h"
 
+#include "base/lines.h"
+#include "base/mem.h"
 #include "pipeline/text/sentences/sentences.h"
 #include "pipeline/text/words/count.h"
 
@@ -14,13 +16,11 @@
 /* Takes the next line of *rest, without blanks at its ends, empty if it is blank; false at the end of the text. */
 static bool next_line(struct str *rest, struct str *line)
 {
-    if (rest->size == 0)
+    if (!str_line(rest, line))
         return false;
-    const char *end = rest->data + rest->size, *stop = memchr(rest->data, '\n', rest->size);
-    *line = str_trim(str_range(rest->data, stop ? stop : end));
+    *line = str_trim(*line);
     if (str_is_blank(*line))
         line->size = 0;
-    *rest = stop ? str_range(stop + 1, end) : (struct str){end, 0};
     return true;
 }
 
@@ -195,7 +195,7 @@ static void take_line(struct open_documents *open, struct str line, uint64_t sen
 
 void text_layout_read(struct str text, bool whole, const struct language *language, struct text_layout *layout)
 {
-    struct sentences sentences = {0};
+    SCOPED(sentences_release) struct sentences sentences = {0};
     struct open_documents open = {0};
     struct str rest = text, line;
     unsigned blank = 0;
@@ -218,7 +218,6 @@ void text_layout_read(struct str text, bool whole, const struct language *langua
     end_block(&open, layout);
     end_documents(&open, CUT_SECTIONS, layout);
     end_documents(&open, CUT_FILES, layout);
-    sentences_release(&sentences);
 }
 
 void text_layout_add(struct text_layout *sum, const struct text_layout *layout)
