@@ -87,21 +87,14 @@ static int open_shard(const struct dataset *dataset, uint32_t index, struct shar
     char name[SHARD_NAME_BYTES];
     struct shard_header expected;
     SCOPED(mem_free_at) char *path = path_join(dataset->directory, manifest_shard_name(dataset->length, index, name));
-    int result;
     manifest_shard_header(&dataset->manifest, dataset->length, index, &expected);
     if (!path_exists(path))
-        result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "a shard of the dataset is missing");
-    else
-        result = shard_open(shard, path, err);
-    if (result == 0 &&
-        (memcmp(&shard->header, &expected, sizeof(expected)) != 0 || shard->hash != dataset->length->hashes[index])) {
-        shard_close(shard);
-        result = fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "not the shard that the manifest names: %s",
-                         shard_header_difference(&shard->header, &expected));
-    }
-    if (result < 0 && err->hint[0] == 0)
-        hint_command(err, "dsdata verify %s names what is damaged", dataset->directory);
-    return result;
+        return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "a shard of the dataset is missing");
+    TRY(shard_open(shard, path, err));
+    if (memcmp(&shard->header, &expected, sizeof(expected)) == 0 && shard->hash == dataset->length->hashes[index])
+        return 0;
+    return fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "not the shard that the manifest names: %s",
+                   shard_header_difference(&shard->header, &expected));
 }
 
 static int open_shards(struct dataset *dataset, struct error *err)
@@ -109,7 +102,8 @@ static int open_shards(struct dataset *dataset, struct error *err)
     const uint32_t count = dataset->length->shards;
     dataset->shards = mem_clear(count, sizeof(*dataset->shards));
     for (uint32_t i = 0; i < count; i++)
-        TRY(open_shard(dataset, i, &dataset->shards[i], err));
+        if (open_shard(dataset, i, &dataset->shards[i], err) < 0)
+            return err->hint[0] ? -1 : hint_command(err, "dsdata verify %s names what is damaged", dataset->directory);
     return 0;
 }
 

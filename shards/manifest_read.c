@@ -327,56 +327,44 @@ int manifest_parse(struct manifest *manifest, struct str text, const char *path,
     struct reading reading = {path, err};
     json_error_t where;
     *manifest = (struct manifest){0};
-    json_t *root = json_parse(text, MANIFEST_BYTES_MAX, &where);
+    json_auto_t *root = json_parse(text, MANIFEST_BYTES_MAX, &where);
     if (!json_is_object(root)) {
         fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "the manifest is damaged: line %d: %.200s",
                 root ? 1 : where.line, root ? "not a JSON object" : where.text);
-        json_decref(root);
         return hint(err, "copy it again from its source, or build the dataset anew in another directory");
     }
     const int result = read_all(&reading, text, root, manifest);
-    json_decref(root);
     if (result < 0)
         manifest_release(manifest);
     return result;
 }
 
+static bool holds(const char *directory, const char *name)
+{
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
+    return path_exists(path);
+}
+
 /* Names the dataset that a shard, a manifest or a folder seqN is part of. */
 static int refuse_part(const char *path, const char *what, struct error *err)
 {
-    char *at = path_parent(path);
+    SCOPED(mem_free_at) char *folder = path_parent(path), *above = path_parent(folder);
     fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "%s", what);
-    hint(err, "dsdata build makes one from a Wikipedia dump or from text");
-    bool found = false;
-    for (int level = 0; level < 2 && !found; level++) {
-        char *manifest = path_join(at, MANIFEST_NAME), *above = path_parent(at);
-        found = path_exists(manifest);
-        if (found)
-            hint(err, "it is part of the dataset %s", at);
-        mem_free(manifest);
-        mem_free(at);
-        at = above;
-    }
-    mem_free(at);
-    return -1;
+    if (holds(folder, MANIFEST_NAME) || holds(above, MANIFEST_NAME))
+        return hint(err, "it is part of the dataset %s", holds(folder, MANIFEST_NAME) ? folder : above);
+    return hint(err, "dsdata build makes one from a Wikipedia dump or from text");
 }
 
 int manifest_present(const char *directory, struct error *err)
 {
-    char *manifest = path_join(directory, MANIFEST_NAME);
-    const bool present = path_exists(manifest);
-    mem_free(manifest);
-    if (present)
+    if (holds(directory, MANIFEST_NAME))
         return 0;
     if (!path_exists(directory))
         return fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "no such directory");
     if (!path_is_directory(directory))
         return refuse_part(directory, "a file: a dataset is a directory that holds " MANIFEST_NAME, err);
-    char *journal = path_join(directory, JOURNAL_NAME), *fresh = path_join(directory, FRESH_NAME);
-    const bool unfinished = path_exists(journal), replacing = path_exists(fresh);
+    const bool unfinished = holds(directory, JOURNAL_NAME), replacing = holds(directory, FRESH_NAME);
     char who[LOCK_WHO_BYTES];
-    mem_free(journal);
-    mem_free(fresh);
     if (lock_look(directory, who)) {
         fail_at(err, ERR_LOCKED, directory, ERROR_NO_OFFSET, "%s by %s, and is not finished",
                 unfinished || replacing ? "is being built" : "is in use", who);

@@ -7,8 +7,6 @@
 #include "base/mem.h"
 
 #include <inttypes.h>
-#include <jansson.h>
-#include <stdlib.h>
 
 /* The text starts with this, then the 16 digits and a quotation mark. */
 #define ROOT_START "{\n\"root_hash\": \""
@@ -37,12 +35,10 @@ bool manifest_intact(struct str text)
 /* A JSON string with its quotation marks. False where the text is not UTF-8. */
 static bool add_string(struct buf *out, const char *text)
 {
-    json_auto_t *string = json_string(text);
-    char *quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
-    if (quoted)
-        buf_add_text(out, quoted);
-    free(quoted); /* jansson's own */
-    return quoted != NULL;
+    const bool good = utf8_valid(str_of(text));
+    if (good)
+        buf_add_json(out, str_of(text));
+    return good;
 }
 
 static void add_hash(struct buf *out, uint64_t hash)
@@ -206,8 +202,6 @@ int manifest_write(struct manifest *manifest, const char *directory, struct erro
 {
     SCOPED(buf_release) struct buf text = {0};
     SCOPED(mem_free_at) char *path = path_join(directory, MANIFEST_NAME);
-    int result = manifest_print(manifest, &text, err);
-    if (result == 0)
-        result = file_write_all(path, text.data, text.size, err);
-    return result;
+    TRY(manifest_print(manifest, &text, err));
+    return file_write_all(path, text.data, text.size, err);
 }

@@ -2,6 +2,7 @@
  * names come from the manifest, and the list is only compared with them. */
 #include "shards/sums.h"
 
+#include "base/lines.h"
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "shards/manifest.h"
@@ -23,6 +24,11 @@ struct sums {
     uint64_t done, total; /* bytes */
 };
 
+static void sums_release(struct sums *sums)
+{
+    mem_free(sums->items);
+}
+
 static void add(struct sums *sums, const char *name)
 {
     sums->items = mem_grow(sums->items, sums->count + 1, sizeof *sums->items);
@@ -38,7 +44,7 @@ static int by_name(const void *a, const void *b)
 
 static int list_files(struct sums *sums, const char *directory, struct error *err)
 {
-    struct manifest manifest;
+    SCOPED(manifest_release) struct manifest manifest = {0};
     char name[SHARD_NAME_BYTES];
     TRY(manifest_read(&manifest, directory, err));
     add(sums, MANIFEST_NAME);
@@ -53,7 +59,6 @@ static int list_files(struct sums *sums, const char *directory, struct error *er
             add(sums, manifest_shard_name(&manifest.lengths[i], shard, name));
     }
     qsort(sums->items, sums->count, sizeof *sums->items, by_name);
-    manifest_release(&manifest);
     return 0;
 }
 
@@ -61,48 +66,39 @@ static int sum_file(struct sums *sums, struct sum *sum, const char *directory, u
                     struct verify_progress progress, struct error *err)
 {
     struct sha256 sha = sha256_begin();
-    struct file file;
-    char *path = path_join(directory, sum->name);
-    int result = file_open_read(&file, path, err);
-    int64_t got = SHARD_BLOCK_BYTES;
-    mem_free(path);
-    TRY(result);
-    while (result == 0 && got == SHARD_BLOCK_BYTES) {
+    SCOPED(file_close) struct file file = FILE_CLOSED;
+    SCOPED(mem_free_at) char *path = path_join(directory, sum->name);
+    TRY(file_open_read(&file, path, err));
+    for (int64_t got = SHARD_BLOCK_BYTES; got == SHARD_BLOCK_BYTES;) {
         got = file_read(&file, block, SHARD_BLOCK_BYTES, err);
-        if (got < 0)
-            break;
+        TRY(got);
         sha256_add(&sha, block, (size_t)got);
         sums->done += (uint64_t)got;
         if (progress.report && progress.report(progress.context, sums->done, sums->total) < 0)
-            result = fail(err, ERR_STOPPED, "stopped; nothing was changed");
+            return fail(err, ERR_STOPPED, "stopped; nothing was changed");
     }
-    file_close(&file);
     sum->bytes = sha.bytes;
     sha256_text(&sha, sum->is);
-    return got < 0 ? -1 : result;
+    return 0;
 }
 
 static int sum_all(struct sums *sums, const char *directory, struct verify_progress progress, struct error *err)
 {
     TRY(list_files(sums, directory, err));
     SCOPED(mem_free_at) uint8_t *block = mem_alloc(SHARD_BLOCK_BYTES);
-    int result = 0;
-    for (size_t i = 0; i < sums->count && result == 0; i++)
-        result = sum_file(sums, &sums->items[i], directory, block, progress, err);
-    return result;
+    for (size_t i = 0; i < sums->count; i++)
+        TRY(sum_file(sums, &sums->items[i], directory, block, progress, err));
+    return 0;
 }
 
 int sums_write(const char *directory, const char *path, struct verify_progress progress, struct error *err)
 {
-    struct sums sums = {0};
+    SCOPED(sums_release) struct sums sums = {0};
     SCOPED(buf_release) struct buf text = {0};
-    int result = sum_all(&sums, directory, progress, err);
+    TRY(sum_all(&sums, directory, progress, err));
     for (size_t i = 0; i < sums.count; i++)
         buf_addf(&text, "%s  %s\n", sums.items[i].is, sums.items[i].name);
-    if (result == 0)
-        result = file_write_all(path, text.data, text.size, err);
-    mem_free(sums.items);
-    return result;
+    return file_write_all(path, text.data, text.size, err);
 }
 
 static bool read_line(struct str line, struct sum *out)
@@ -126,9 +122,8 @@ static int refuse_line(const char *path, size_t number, const char *what, struct
 static int read_list(struct sums *sums, struct str text, const char *path, struct error *err)
 {
     char what[128];
-    for (size_t number = 1; text.size > 0; number++) {
-        const char *end = memchr(text.data, '\n', text.size);
-        const struct str line = {text.data, end ? (size_t)(end - text.data) : text.size};
+    struct str line;
+    for (size_t number = 1; str_line(&text, &line); number++) {
         struct sum listed, *found;
         if (!read_line(line, &listed))
             return refuse_line(path, number, "is not in the format of sha256sum", err);
@@ -138,7 +133,6 @@ static int read_list(struct sums *sums, struct str text, const char *path, struc
         if (!found || found->listed[0])
             return refuse_line(path, number, what, err);
         memcpy(found->listed, listed.listed, sizeof found->listed);
-        text = str_range(text.data + line.size + (end != NULL), text.data + text.size);
     }
     return 0;
 }
@@ -146,19 +140,16 @@ static int read_list(struct sums *sums, struct str text, const char *path, struc
 int sums_check(const char *directory, const char *path, struct verify_progress progress, struct verify_report *report,
                struct error *err)
 {
-    struct sums sums = {0};
+    SCOPED(sums_release) struct sums sums = {0};
     SCOPED(buf_release) struct buf text = {0};
-    int result = sum_all(&sums, directory, progress, err);
-    if (result == 0)
-        result = file_read_all(path, (sums.count + 1) * LINE_BYTES_MAX, &text, err);
-    if (result == 0)
-        result = read_list(&sums, buf_str(&text), path, err);
-    for (size_t i = 0; i < sums.count && result == 0; i++) {
+    TRY(sum_all(&sums, directory, progress, err));
+    TRY(file_read_all(path, (sums.count + 1) * LINE_BYTES_MAX, &text, err));
+    TRY(read_list(&sums, buf_str(&text), path, err));
+    for (size_t i = 0; i < sums.count; i++) {
         const struct sum *sum = &sums.items[i];
         if (strcmp(sum->is, sum->listed) != 0)
             verify_note(report, sum->name, 0, sum->bytes,
                         sum->listed[0] ? "its SHA-256 is not the listed one" : "the list of sums does not name it");
     }
-    mem_free(sums.items);
-    return result;
+    return 0;
 }

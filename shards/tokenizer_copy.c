@@ -12,14 +12,8 @@ const char *const tokenizer_file_names[TOKENIZER_FILES] = {
 
 static int take(struct buf *out, const char *path, struct error *err)
 {
-    struct buf text = {0};
-    if (file_read_all(path, COPIED_BYTES_MAX, &text, err) < 0) {
-        buf_release(&text);
-        return -1;
-    }
-    buf_release(out);
-    *out = text;
-    return 0;
+    buf_reset(out);
+    return file_read_all(path, COPIED_BYTES_MAX, out, err);
 }
 
 int tokenizer_copy_one(struct tokenizer_files *files, int i, const char *directory, struct error *err)

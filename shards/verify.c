@@ -73,34 +73,25 @@ static int read_exact(struct verifier *v, const struct file *file, void *out, ui
     return add_bytes(v, bytes);
 }
 
-/* Opens DIR/name and notes if it is missing or its size is not `expected`. 1: opened; 0: nothing left to check; < 0:
- * error. */
+/* Opens DIR/name in *file, which is closed, and notes if it is missing or its size is not `expected`. 1: opened; 0:
+ * nothing left to check; < 0: error. The caller closes the file in any case. */
 static int open_expected(struct verifier *v, const char *name, uint64_t expected, struct file *file)
 {
-    char *path = path_join(v->directory, name);
-    int result = 0;
+    SCOPED(mem_free_at) char *path = path_join(v->directory, name);
     v->report->files++;
-    *file = FILE_CLOSED;
-    if (!path_exists(path)) {
-        verify_note(v->report, name, 0, expected, "the file is missing");
-    } else if (!path_is_file(path)) {
-        verify_note(v->report, name, 0, expected, "not a regular file");
-    } else {
-        result = file_open_read(file, path, v->err);
-        const int64_t size = result < 0 ? -1 : file_size(file, v->err);
-        if (size < 0)
-            result = -1;
-        else if ((uint64_t)size < expected)
-            verify_note(v->report, name, (uint64_t)size, expected, "the end of the file is missing");
-        else
-            result = 1;
-        if ((uint64_t)size > expected && size >= 0)
-            verify_note(v->report, name, expected, (uint64_t)size, "bytes after the end of the file");
+    if (!path_is_file(path)) {
+        verify_note(v->report, name, 0, expected, path_exists(path) ? "not a regular file" : "the file is missing");
+        return 0;
     }
-    mem_free(path);
-    if (result < 1)
-        file_close(file);
-    return result;
+    TRY(file_open_read(file, path, v->err));
+    const int64_t size = file_size(file, v->err);
+    TRY(size);
+    if ((uint64_t)size > expected)
+        verify_note(v->report, name, expected, (uint64_t)size, "bytes after the end of the file");
+    if ((uint64_t)size >= expected)
+        return 1;
+    verify_note(v->report, name, (uint64_t)size, expected, "the end of the file is missing");
+    return 0;
 }
 
 /* ------------------------------------------------------------------------------------------------- shards */
@@ -170,24 +161,28 @@ static int inspect(struct verifier *v, struct inspection *in, uint64_t hash)
     return 0;
 }
 
+static void inspection_release(struct inspection *in)
+{
+    mem_free(in->table);
+    mem_free(in->stored);
+    file_close(&in->file);
+}
+
 static int verify_shard(struct verifier *v, const struct manifest *manifest, const struct manifest_length *length,
                         uint32_t shard)
 {
     char name[SHARD_NAME_BYTES];
-    struct inspection in = {.name = manifest_shard_name(length, shard, name)};
+    SCOPED(inspection_release)
+    struct inspection in = {.name = manifest_shard_name(length, shard, name), .file = FILE_CLOSED};
     manifest_shard_header(manifest, length, shard, &in.header);
-    int result = open_expected(v, in.name, shard_file_bytes(&in.header), &in.file);
-    if (result < 1)
-        return result;
+    const int opened = open_expected(v, in.name, shard_file_bytes(&in.header), &in.file);
+    if (opened < 1)
+        return opened;
     in.area = shard_area_bytes(&in.header);
     in.blocks = shard_block_count(&in.header);
     in.table = mem_array(in.blocks, 8);
     in.stored = mem_array(in.blocks, 8);
-    result = inspect(v, &in, length->hashes[shard]);
-    mem_free(in.table);
-    mem_free(in.stored);
-    file_close(&in.file);
-    return result;
+    return inspect(v, &in, length->hashes[shard]);
 }
 
 /* -------------------------------------------------------------------------------------------- everything else */
@@ -195,7 +190,7 @@ static int verify_shard(struct verifier *v, const struct manifest *manifest, con
 /* Verifies a file whose size and hash are known. */
 static int verify_whole(struct verifier *v, const char *name, uint64_t bytes, uint64_t wanted, const char *damage)
 {
-    struct file file;
+    SCOPED(file_close) struct file file = FILE_CLOSED;
     int result = open_expected(v, name, bytes, &file);
     if (result < 1)
         return result;
@@ -211,44 +206,36 @@ static int verify_whole(struct verifier *v, const char *name, uint64_t bytes, ui
     if (result == 0 && hash_value(hash) != wanted)
         verify_note(v->report, name, 0, bytes, damage);
     hash_close(hash);
-    file_close(&file);
     return result;
 }
 
 static int verify_texts(struct verifier *v, const struct manifest *manifest)
 {
     struct manifest_text texts[MANIFEST_TEXTS];
-    int result = 0;
-    for (size_t count = manifest_texts(manifest, texts), i = 0; result >= 0 && i < count; i++)
-        result = verify_whole(v, texts[i].name, texts[i].bytes, texts[i].hash,
-                              !texts[i].cuts ? "the templates are damaged, or not those it was built with"
-                              : i == 0       ? "the vocabulary is damaged, or not the one it was built with"
-                                             : "the tokenizer is damaged, or not the one it was built with");
-    return result;
+    for (size_t count = manifest_texts(manifest, texts), i = 0; i < count; i++)
+        TRY(verify_whole(v, texts[i].name, texts[i].bytes, texts[i].hash,
+                         !texts[i].cuts ? "the templates are damaged, or not those it was built with"
+                         : i == 0       ? "the vocabulary is damaged, or not the one it was built with"
+                                        : "the tokenizer is damaged, or not the one it was built with"));
+    return 0;
 }
 
 /* 1: read, 0: damaged and noted, < 0: error. */
 static int verify_manifest(struct verifier *v, struct manifest *manifest)
 {
-    struct buf text = {0};
-    char *path = path_join(v->directory, MANIFEST_NAME);
-    int result = file_read_all(path, MANIFEST_BYTES_MAX, &text, v->err);
-    if (result == 0) {
-        const struct str all = buf_str(&text);
-        /* root_hash has the same meaning in all versions, so a newer version with a wrong root hash is damage. */
-        result = manifest_intact(all) ? manifest_parse(manifest, all, path, v->err) : 1;
-        v->report->files++;
-        v->report->bytes += all.size;
-        if (result == 1 || (result < 0 && v->err->kind == ERR_VERIFY)) {
-            verify_note(v->report, MANIFEST_NAME, 0, all.size, "the manifest is damaged");
-            result = 0;
-        } else if (result == 0) {
-            result = 1;
-        }
-    }
-    mem_free(path);
-    buf_release(&text);
-    return result;
+    SCOPED(buf_release) struct buf text = {0};
+    SCOPED(mem_free_at) char *path = path_join(v->directory, MANIFEST_NAME);
+    TRY(file_read_all(path, MANIFEST_BYTES_MAX, &text, v->err));
+    v->report->files++;
+    v->report->bytes += text.size;
+    /* root_hash has the same meaning in all versions, so a newer version with a wrong root hash is damage. */
+    const bool intact = manifest_intact(buf_str(&text));
+    if (intact && manifest_parse(manifest, buf_str(&text), path, v->err) == 0)
+        return 1;
+    if (intact && v->err->kind != ERR_VERIFY)
+        return -1;
+    verify_note(v->report, MANIFEST_NAME, 0, text.size, "the manifest is damaged");
+    return 0;
 }
 
 /* ------------------------------------------------------------------------------------------------ what is more */
@@ -284,37 +271,32 @@ static void note_unnamed(struct verify_report *report, const char *name)
 
 static int look_into(struct verifier *v, const struct manifest *manifest, const char *folder)
 {
-    struct path_list list = {0};
-    char *path = path_join(v->directory, folder);
-    int result = path_list(&list, path, v->err);
+    SCOPED(path_list_release) struct path_list list = {0};
+    SCOPED(mem_free_at) char *path = path_join(v->directory, folder);
+    TRY(path_list(&list, path, v->err));
     for (size_t i = 0; i < list.count; i++) {
-        char *name = path_join(folder, list.names[i]);
+        SCOPED(mem_free_at) char *name = path_join(folder, list.names[i]);
         if (!is_named(manifest, name))
             note_unnamed(v->report, name);
-        mem_free(name);
     }
-    path_list_release(&list);
-    mem_free(path);
-    return result;
+    return 0;
 }
 
 /* Finds files among the shards that the manifest does not name. Other files in the directory are the user's: notes, a
  * report, sums. */
 static int find_unnamed(struct verifier *v, const struct manifest *manifest)
 {
-    struct path_list list = {0};
-    int result = path_list(&list, v->directory, v->err);
-    for (size_t i = 0; i < list.count && result == 0; i++) {
+    SCOPED(path_list_release) struct path_list list = {0};
+    TRY(path_list(&list, v->directory, v->err));
+    for (size_t i = 0; i < list.count; i++) {
         const uint32_t seq = length_of(list.names[i]);
-        char *path = path_join(v->directory, list.names[i]);
+        SCOPED(mem_free_at) char *path = path_join(v->directory, list.names[i]);
         if (seq && !manifest_find(manifest, seq, SPLIT_TRAIN))
             note_unnamed(v->report, list.names[i]);
         else if (seq && path_is_directory(path))
-            result = look_into(v, manifest, list.names[i]);
-        mem_free(path);
+            TRY(look_into(v, manifest, list.names[i]));
     }
-    path_list_release(&list);
-    return result;
+    return 0;
 }
 
 static int verify_all(struct verifier *v, const struct manifest *manifest)
@@ -335,16 +317,14 @@ static int verify_all(struct verifier *v, const struct manifest *manifest)
 int dataset_verify(const char *directory, struct verify_progress progress, struct verify_report *report,
                    struct error *err)
 {
-    struct verifier v = {.directory = directory, .progress = progress, .report = report, .err = err};
-    struct manifest manifest = {0};
+    SCOPED(manifest_release) struct manifest manifest = {0};
     TRY(manifest_present(directory, err));
-    v.block = mem_alloc(SHARD_BLOCK_BYTES);
+    SCOPED(mem_free_at) uint8_t *block = mem_alloc(SHARD_BLOCK_BYTES);
+    struct verifier v = {.directory = directory, .progress = progress, .report = report, .block = block, .err = err};
     int result = verify_manifest(&v, &manifest);
     if (result == 1)
         result = verify_all(&v, &manifest);
     if (report->count)
         qsort(report->damaged, report->count, sizeof(*report->damaged), by_place);
-    mem_free(v.block);
-    manifest_release(&manifest);
     return result;
 }

@@ -25,24 +25,16 @@ struct verify_progress verify_shown(struct progress *progress)
 
 json_t *verify_json(const struct verify_report *report)
 {
-    json_t *object = json_object(), *damaged = json_array(), *unnamed = json_array();
+    json_t *damaged = json_array(), *unnamed = json_array();
     for (size_t i = 0; i < report->count; i++) {
         const struct damage *d = &report->damaged[i];
-        json_t *range = json_object();
-        json_object_set_new(range, "file", json_name(d->file));
-        json_object_set_new(range, "from", json_integer((json_int_t)d->from));
-        json_object_set_new(range, "to", json_integer((json_int_t)d->to));
-        json_object_set_new(range, "what", json_string(d->what));
-        json_array_append_new(damaged, range);
+        json_array_append_new(damaged, json_pack("{so sI sI ss}", "file", json_name(d->file), "from",
+                                                 (json_int_t)d->from, "to", (json_int_t)d->to, "what", d->what));
     }
     for (size_t i = 0; i < report->unnamed.count; i++)
         json_array_append_new(unnamed, json_name(report->unnamed.names[i]));
-    json_object_set_new(object, "ok", json_boolean(verify_is_good(report)));
-    json_object_set_new(object, "files", json_integer((json_int_t)report->files));
-    json_object_set_new(object, "bytes", json_integer((json_int_t)report->bytes));
-    json_object_set_new(object, "damaged", damaged);
-    json_object_set_new(object, "unnamed", unnamed);
-    return object;
+    return json_pack("{sb sI sI so so}", "ok", (int)verify_is_good(report), "files", (json_int_t)report->files, "bytes",
+                     (json_int_t)report->bytes, "damaged", damaged, "unnamed", unnamed);
 }
 
 int verify_say(const char *directory, const struct verify_report *report, struct error *err)
@@ -67,9 +59,7 @@ int verify_say(const char *directory, const struct verify_report *report, struct
         return hint(err, "it is not part of the dataset: move it away before another program reads it as a shard");
     }
     const struct damage *first = &report->damaged[0];
-    char *path = path_join(directory, first->file);
-    fail_at(err, ERR_VERIFY, path, first->from, "%s, up to byte %" PRIu64 "; damaged ranges in all: %zu", first->what,
-            first->to, report->count);
-    mem_free(path);
-    return -1;
+    SCOPED(mem_free_at) char *path = path_join(directory, first->file);
+    return fail_at(err, ERR_VERIFY, path, first->from, "%s, up to byte %" PRIu64 "; damaged ranges in all: %zu",
+                   first->what, first->to, report->count);
 }

@@ -58,6 +58,7 @@ TEST(what_does_not_belong_is_refused)
     expect_open(directory, ERR_VERIFY, second);
     tiny_write(directory, second, one.data, one.size); /* another shard of this dataset */
     expect_open(directory, ERR_MISMATCH, second);
+    assert_non_null(strstr(tiny_err.text, "it is another part of a dataset"));
 
     tiny_manifest(&manifest); /* the same shape, other samples */
     manifest_shard_header(&manifest, manifest_find(&manifest, 16, SPLIT_TRAIN), 1, &header);
