@@ -17,7 +17,6 @@
 
 #include <assert.h>
 #include <endian.h>
-#include <inttypes.h>
 #include <stdio.h>
 
 struct dump {
@@ -224,21 +223,22 @@ int dump_decode(const struct dump *dump, struct dump_piece *piece, struct error 
 
 /* ------------------------------------------------------------------------------------------------------- cut */
 
-/* Refuses bombs: a few bytes can be made to decompress to gigabytes. Honest text is 3 to 30 times its compressed
- * size. */
+/* How the source of this dump is unpacked, and which ratios are allowed. */
+static struct unpack_options unpacking(const struct dump *dump)
+{
+    return (struct unpack_options){.name = dump->source.name,
+                                   .container = dump->container,
+                                   .salvage = dump->options.salvage,
+                                   .ratio_max = dump->options.ratio_max,
+                                   .ratio_text_min = dump->options.ratio_text_min};
+}
+
+/* Refuses bombs. Honest text is 3 to 30 times its compressed size. */
 static int refuse_bomb(struct dump *dump, const struct dump_piece *piece, struct error *err)
 {
     const uint64_t at = dump->chain.bit / 8, bytes = at > piece->from ? at - piece->from : 1;
-    uint64_t allows = RATIO_MAX;
-    char text[32], ratio[32], compressed[32];
-    if (dump->expanded <= dump->options.ratio_text_min || dump->expanded / bytes <= dump->options.ratio_max)
-        return 0;
-    while (allows < 2 * (dump->expanded / bytes)) /* leave room: the ratio may rise further */
-        allows *= 10;
-    fail_at(err, ERR_UNSAFE, dump->source.name, at, "%s before here decompress to %s, %s times as much",
-            format_bytes(bytes, compressed), format_bytes(dump->expanded, text),
-            format_count(dump->expanded / bytes, ratio));
-    return hint(err, "perhaps a decompression bomb; if you trust it: --max-ratio %" PRIu64, allows);
+    const struct unpack_options options = unpacking(dump);
+    return unpack_check_ratio(&options, at, bytes, dump->expanded, err);
 }
 
 /* The next text of a window without blocks: its bytes up to the next gap or the window's end. */
@@ -653,17 +653,14 @@ static int open_encoding(struct dump *dump, struct error *err)
 
 static void unpack_source(struct dump *dump)
 {
-    byte_source_unpack(&dump->source, &(struct unpack_options){.name = dump->source.name,
-                                                               .container = dump->container,
-                                                               .salvage = dump->options.salvage,
-                                                               .ratio_max = dump->options.ratio_max,
-                                                               .ratio_text_min = dump->options.ratio_text_min});
+    const struct unpack_options options = unpacking(dump);
+    byte_source_unpack(&dump->source, &options);
 }
 
 static int open_source(struct dump *dump, struct error *err)
 {
     struct byte_source *source = &dump->source;
-    struct buf start = {0};
+    SCOPED(buf_release) struct buf start = {0};
     if (dump->options.members)
         byte_source_open_member(source, dump->path, dump->options.members, dump->options.member,
                                 dump->options.member_bytes);
@@ -671,21 +668,21 @@ static int open_source(struct dump *dump, struct error *err)
         TRY(byte_source_open(source, dump->path, err));
     if (dump->options.name)
         source->name = dump->options.name;
-    int result = byte_source_read(source, 0, SNIFF_BYTES, &start, err);
-    dump->blank = result == 0 && start.size == 0;
-    if (result == 0 && start.size == 0)
-        result = fail_at(err, ERR_INPUT, source->name, ERROR_NO_OFFSET, "is empty");
-    if (result == 0)
-        result = sniff_container(source->name, buf_str(&start), &dump->container, err);
+    TRY(byte_source_read(source, 0, SNIFF_BYTES, &start, err));
+    dump->blank = start.size == 0;
+    if (dump->blank)
+        return fail_at(err, ERR_INPUT, source->name, ERROR_NO_OFFSET, "is empty");
+    const int sniffed = sniff_container(source->name, buf_str(&start), &dump->container, err);
+    if (sniffed < 0)
+        return sniffed;
     /* Blocks of bzip2 can be decoded alone, but not converted, because a character may lie in two of them; and not in
      * an archive, which is read from its beginning. */
     const bool converts = encoding_converts(&dump->options.encoding);
     dump->compressed = dump->container == CONTAINER_BZIP2 && !converts && !source->members;
-    if (result == 0 && dump->container != CONTAINER_NONE && !dump->compressed)
+    if (dump->container != CONTAINER_NONE && !dump->compressed)
         unpack_source(dump);
     dump->level = stream_level((const uint8_t *)start.data, start.size);
-    buf_release(&start);
-    return result == 0 && converts ? open_encoding(dump, err) : result;
+    return converts ? open_encoding(dump, err) : 0;
 }
 
 /* If the text is in a format that is converted to JSON lines, and was not named as something else, reads the head

@@ -37,14 +37,14 @@ static int64_t input_read(void *context, void *out, size_t bytes, uint64_t offse
     struct members *members = context;
     struct byte_source *source = &members->source;
     SCOPED(buf_release) struct buf read = {0};
-    int result = 0;
     if (byte_source_is_made(source))
         byte_source_forget(source, offset);
-    result = byte_source_read(source, offset, bytes, &read, err);
-    if (result == 0 && read.size > 0)
-        memcpy(out, read.data, read.size);
+    const int result = byte_source_read(source, offset, bytes, &read, err);
     members->taken += read.size;
-    return result < 0 ? -1 : (int64_t)read.size;
+    TRY(result);
+    if (read.size > 0)
+        memcpy(out, read.data, read.size);
+    return (int64_t)read.size;
 }
 
 /* ---------------------------------------------------------------------------------------------------------- open */
@@ -82,7 +82,7 @@ static int recognise(struct members *members, struct error *err)
 {
     struct byte_source *source = &members->source;
     struct error ignored = {0};
-    struct buf start = {0};
+    SCOPED(buf_release) struct buf start = {0};
     enum container container = CONTAINER_NONE;
     enum sniffed_archive archive = SNIFFED_NO_ARCHIVE;
     int result = open_start(members, &start, err);
@@ -96,7 +96,6 @@ static int recognise(struct members *members, struct error *err)
         if (result > 0 && sniff_archive(buf_str(&start)) == SNIFFED_TAR)
             archive = SNIFFED_TAR;
     }
-    buf_release(&start);
     members->zip = archive == SNIFFED_ZIP;
     return result < 0 ? -1 : archive != SNIFFED_NO_ARCHIVE;
 }

@@ -28,6 +28,7 @@ static const struct foreign {
     {"a Parquet", {"PAR1", 4}, DSSHARDS_JSONL},
     {"an Arrow", {"ARROW1", 6}, DSSHARDS_JSONL},
     {"an Arrow stream", {"\xff\xff\xff\xff", 4}, DSSHARDS_JSONL},
+    {"a PDF", {"%PDF-", 5}, "pdftotext FILE - | dsdata build --out D --text -"},
 };
 
 int sniff_hint(const char *name, struct error *err, const char *format, ...)
@@ -116,11 +117,6 @@ int sniff_container(const char *name, struct str bytes, enum container *containe
             continue;
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is %s file, which is not read directly", foreign->name);
         sniff_hint(name, err, "%s", foreign->command);
-        return SNIFF_OTHER;
-    }
-    if (str_starts(bytes, STR("%PDF-"))) {
-        fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a PDF file, which is not read directly");
-        sniff_hint(name, err, "pdftotext FILE - | dsdata build --out D --text -");
         return SNIFF_OTHER;
     }
     return 0;

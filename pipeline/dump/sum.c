@@ -11,21 +11,20 @@
 int file_sum_to(struct file_sum *sum, const struct byte_source *source, uint64_t end, struct error *err)
 {
     SCOPED(buf_release) struct buf block = {0};
-    int64_t got = 0;
     buf_reserve(&block, READ_BYTES);
-    while (got >= 0 && sum->is.bytes < end) {
+    while (sum->is.bytes < end) {
         const uint64_t rest = end - sum->is.bytes;
         const size_t bytes = rest < READ_BYTES ? (size_t)rest : READ_BYTES;
-        got = file_read_at(&source->file, block.data, bytes, sum->is.bytes, err);
-        if (got >= 0 && (size_t)got < bytes)
-            got = fail_at(err, ERR_INPUT, source->name, sum->is.bytes + (uint64_t)got,
-                          "the file became shorter while it was read");
-        if (got >= 0 && stop_requested())
-            got = fail(err, ERR_STOPPED, "stopped on request");
-        if (got >= 0)
-            sha256_add(&sum->is, block.data, bytes);
+        const int64_t got = file_read_at(&source->file, block.data, bytes, sum->is.bytes, err);
+        TRY(got);
+        if ((size_t)got < bytes)
+            return fail_at(err, ERR_INPUT, source->name, sum->is.bytes + (uint64_t)got,
+                           "the file became shorter while it was read");
+        if (stop_requested())
+            return fail(err, ERR_STOPPED, "stopped on request");
+        sha256_add(&sum->is, block.data, bytes);
     }
-    return got < 0 ? -1 : 0;
+    return 0;
 }
 
 int file_sum_check(struct file_sum *sum, const struct byte_source *source, bool salvage, struct group *group,
