@@ -155,22 +155,25 @@ static char *base_name(const char *path)
     return name;
 }
 
+/* Removes one of the extensions, which end with NULL. False: the name has none of them. */
+static bool cut_one(struct str *name, const char *const *extensions)
+{
+    for (; *extensions; extensions++)
+        if (name->size > strlen(*extensions) && str_ends(*name, str_of(*extensions))) {
+            name->size -= strlen(*extensions);
+            return true;
+        }
+    return false;
+}
+
 /* Removes an extension of a container or of a kind. False: there is none. */
 static bool cut_extension(struct str *name)
 {
+    static const char *const archives[] = {".zip", ".tar", ".tgz", ".tbz2", ".txz", ".tzst", NULL};
     for (size_t kind = SOURCE_UNKNOWN + 1; kind < SOURCE_KINDS; kind++)
-        for (const char *const *extension = input_kinds[kind]->extensions; *extension; extension++)
-            if (name->size > strlen(*extension) && str_ends(*name, str_of(*extension))) {
-                name->size -= strlen(*extension);
-                return true;
-            }
-    static const char *const archives[] = {".zip", ".tar", ".tgz", ".tbz2", ".txz", ".tzst"};
-    for (size_t i = 0; i < sizeof archives / sizeof *archives; i++)
-        if (name->size > strlen(archives[i]) && str_ends(*name, str_of(archives[i]))) {
-            name->size -= strlen(archives[i]);
+        if (cut_one(name, input_kinds[kind]->extensions))
             return true;
-        }
-    return codec_cut_extension(name);
+    return cut_one(name, archives) || codec_cut_extension(name);
 }
 
 /* The folder of all inputs, if there are several and they are in one; else NULL. */

@@ -55,7 +55,6 @@ static int read_code(const char *typed, char code[CODE_BYTES_MAX], struct error 
     return hint(err, "the nearest is %s (%s): --lang %s", nearest, code_name(str_of(nearest)), nearest);
 }
 
-/* The first source that is known counts (inputs_open). A dump's code that is too long for any table stays unknown. */
 /* en, en-GB …; "simple" is the Simple English Wikipedia. */
 static bool is_english(const char *code)
 {
@@ -71,6 +70,7 @@ static const char *contradicting(const struct dump *dump, const char *stated)
     return seems && strcmp(seems, code) != 0 ? seems : NULL;
 }
 
+/* The first source that is known counts. A dump's code that is too long for any table stays unknown. */
 static void settle_language(struct input_language *language, const struct dsdata_settings *settings,
                             const struct dump *dump, const char *lang)
 {
@@ -345,7 +345,7 @@ static void allow_files(size_t inputs)
 /* Decides for each input whether the text decides what is held out, for all of a kind whose ids are shared together. */
 static void settle_split(struct inputs *inputs, const struct dsdata_settings *settings)
 {
-    const struct split_ids **ids = mem_array(inputs->count + 1, sizeof *ids);
+    SCOPED(mem_free_at) const struct split_ids **ids = mem_array(inputs->count + 1, sizeof *ids);
     bool settled[SOURCE_KINDS] = {false}, by_text[SOURCE_KINDS];
     for (size_t i = 0; i < inputs->count; i++) {
         const enum source_kind kind = dump_kind(inputs->dumps[i]);
@@ -359,7 +359,6 @@ static void settle_split(struct inputs *inputs, const struct dsdata_settings *se
         settled[kind] = input_kinds[kind]->ids_are_shared;
         inputs->articles[i].held_by_text = settings->valid_by ? settings->valid_by == VALID_BY_TEXT : by_text[kind];
     }
-    mem_free(ids);
 }
 
 /* Nothing was opened. Of files that were named the error says so of the last. */
@@ -420,9 +419,8 @@ static int refuse_none(const struct dsdata_settings *settings, struct error *err
     for (size_t kind = 1; kind < SOURCE_KINDS; kind++)
         buf_addf(&options, "%s--%s", kind == 1 ? "" : ", ", source_kinds[kind]);
     fail(err, ERR_USAGE, "no input");
-    hint(err, "name a dump: %s %s enwiki.xml.bz2, or use %s", settings->program->name, settings->result->verb->name,
-         buf_text(&options));
-    return -1;
+    return hint(err, "name a dump: %s %s enwiki.xml.bz2, or use %s", settings->program->name,
+                settings->result->verb->name, buf_text(&options));
 }
 
 int inputs_open(struct inputs *inputs, const struct dsdata_settings *settings, struct opt_paths bare, struct error *err)
@@ -579,19 +577,17 @@ bool inputs_english(const struct inputs *inputs)
 
 static int hash_ends(const char *path, uint64_t *fingerprint, struct error *err)
 {
-    struct file file = FILE_CLOSED;
+    SCOPED(file_close) struct file file = FILE_CLOSED;
     TRY(file_open_input(&file, path, err));
-    char *ends = mem_clear(2, FINGERPRINT_BYTES); /* zeros after the bytes of a shorter file, which is read twice */
+    /* Zeros after the bytes of a shorter file, which is read twice. */
+    SCOPED(mem_free_at) char *ends = mem_clear(2, FINGERPRINT_BYTES);
     const int64_t bytes = file_size(&file, err);
-    int64_t first = bytes < 0 ? -1 : file_read_at(&file, ends, FINGERPRINT_BYTES, 0, err), last = 0;
-    if (first >= 0)
-        last = file_read_at(&file, ends + FINGERPRINT_BYTES, FINGERPRINT_BYTES,
-                            bytes > (int64_t)FINGERPRINT_BYTES ? (uint64_t)bytes - FINGERPRINT_BYTES : 0, err);
-    if (first >= 0 && last >= 0)
-        *fingerprint = hash64(ends, 2 * FINGERPRINT_BYTES);
-    mem_free(ends);
-    file_close(&file);
-    return first < 0 || last < 0 ? -1 : 0;
+    TRY(bytes);
+    TRY(file_read_at(&file, ends, FINGERPRINT_BYTES, 0, err));
+    TRY(file_read_at(&file, ends + FINGERPRINT_BYTES, FINGERPRINT_BYTES,
+                     bytes > (int64_t)FINGERPRINT_BYTES ? (uint64_t)bytes - FINGERPRINT_BYTES : 0, err));
+    *fingerprint = hash64(ends, 2 * FINGERPRINT_BYTES);
+    return 0;
 }
 
 int inputs_fingerprint(const struct inputs *inputs, size_t index, uint64_t *fingerprint, struct error *err)

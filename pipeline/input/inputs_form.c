@@ -192,13 +192,12 @@ void inputs_warn_form(const struct dsdata_settings *settings, const struct input
     const enum text_form other = other_form(inputs, probe->form);
     if (other == probe->form)
         return;
-    char *keep =
-        changed_command(settings, &(struct option_change){"text-form", text_form_names[probe->form]}, 1, false);
-    char *change = changed_command(settings, &(struct option_change){"text-form", text_form_names[other]}, 1, true);
+    const struct option_change to_keep = {"text-form", text_form_names[probe->form]};
+    const struct option_change to_change = {"text-form", text_form_names[other]};
+    SCOPED(mem_free_at) char *keep = changed_command(settings, &to_keep, 1, false);
+    SCOPED(mem_free_at) char *change = changed_command(settings, &to_change, 1, true);
     log_warn("half of the documents have fewer than %u words: %s were found, because %s. If that is right: %s; if %s: "
              "%s",
              SHORT_WORDS, document_words(inputs, documents), document_of(probe->form), keep, document_of(other),
              change);
-    mem_free(keep);
-    mem_free(change);
 }

@@ -205,10 +205,21 @@ static void warn_languages(const struct inputs *inputs)
              (int)name.size, name.data, inputs->languages[first].code, code_name(str_of(seems)), more, seems);
 }
 
-/* The inputs, or only those of which something was guessed. */
-static void say_all(const struct inputs *inputs, const char *directory, bool only_guesses)
+static void say_left_out(const struct inputs *inputs)
 {
-    struct buf line = {0};
+    SCOPED(buf_release) struct buf left_out = {0}, name = {0};
+    for (size_t i = 0; i < inputs->folder_count; i++) {
+        buf_reset(&left_out);
+        text_folder_left_out(&inputs->folders[i], &left_out);
+        if (left_out.size > 0)
+            log_say("left out   of %s: %s (-v names them)", folder_name(inputs, i + 1, &name), buf_text(&left_out));
+    }
+}
+
+/* The inputs, or only those of which something was guessed; what was left out of folders; the form of the text. */
+static void say_inputs(const struct inputs *inputs, const char *directory, bool only_guesses)
+{
+    SCOPED(buf_release) struct buf line = {0};
     struct crowd crowds[SOURCE_KINDS] = {0};
     size_t last = 0;
     for (size_t i = 0; i < inputs->count; i += together(inputs, i)) {
@@ -237,31 +248,17 @@ static void say_all(const struct inputs *inputs, const char *directory, bool onl
             log_say("%s%s%s", buf_text(&line), ends ? "  →  " : "", ends ? directory : "");
         buf_reset(&line);
     }
-    buf_release(&line);
     warn_languages(inputs);
-}
-
-static void say_left_out(const struct inputs *inputs)
-{
-    SCOPED(buf_release) struct buf left_out = {0}, name = {0};
-    for (size_t i = 0; i < inputs->folder_count; i++) {
-        buf_reset(&left_out);
-        text_folder_left_out(&inputs->folders[i], &left_out);
-        if (left_out.size > 0)
-            log_say("left out   of %s: %s (-v names them)", folder_name(inputs, i + 1, &name), buf_text(&left_out));
-    }
+    say_left_out(inputs);
+    inputs_say_form(inputs);
 }
 
 void inputs_say(const struct inputs *inputs, const char *directory)
 {
-    say_all(inputs, directory, false);
-    say_left_out(inputs);
-    inputs_say_form(inputs);
+    say_inputs(inputs, directory, false);
 }
 
 void inputs_say_guesses(const struct inputs *inputs)
 {
-    say_all(inputs, NULL, true);
-    say_left_out(inputs);
-    inputs_say_form(inputs);
+    say_inputs(inputs, NULL, true);
 }

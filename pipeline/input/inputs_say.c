@@ -43,7 +43,7 @@ static void warn_keys(const struct inputs *inputs)
 {
     const char *path = "";
     const struct probe *probe = without_text(inputs, &path);
-    struct buf advice = {0};
+    SCOPED(buf_release) struct buf advice = {0};
     if (!probe || !probe->keys[0])
         return;
     advise_keys(text_key(inputs), probe, &advice);
@@ -53,7 +53,6 @@ static void warn_keys(const struct inputs *inputs)
     else
         log_warn("%s: none of the first lines has a text under the key %s; their keys are %s (%s)", path,
                  text_key(inputs), probe->keys, buf_text(&advice));
-    buf_release(&advice);
 }
 
 /* Of JSON lines, or of text that is read in spite of it. */
@@ -157,22 +156,18 @@ int inputs_gave_nothing(const struct inputs *inputs, const struct counts *counts
 {
     const char *path = "";
     const struct probe *probe = without_text(inputs, &path);
-    struct buf dropped = {0}, advice = {0};
+    SCOPED(buf_release) struct buf dropped = {0}, advice = {0};
     if (counts)
         counts_dropped(counts, &dropped);
     fail(err, ERR_INPUT, "no text was kept%s%s", dropped.size ? "; dropped " : "",
          dropped.size ? buf_text(&dropped) : "");
-    buf_release(&dropped);
     if (probe && probe->keys[0]) {
         advise_keys(text_key(inputs), probe, &advice);
         if (probe->text_is)
-            hint(err, "JSON lines need a text under the key %s; in the first line of %s it is %s: %s", text_key(inputs),
-                 path, probe->text_is, buf_text(&advice));
-        else
-            hint(err, "JSON lines need a text under the key %s; the first line of %s has the keys %s: %s",
-                 text_key(inputs), path, probe->keys, buf_text(&advice));
-        buf_release(&advice);
-        return -1;
+            return hint(err, "JSON lines need a text under the key %s; in the first line of %s it is %s: %s",
+                        text_key(inputs), path, probe->text_is, buf_text(&advice));
+        return hint(err, "JSON lines need a text under the key %s; the first line of %s has the keys %s: %s",
+                    text_key(inputs), path, probe->keys, buf_text(&advice));
     }
     if (probe && !probe->object)
         return hint(err, "%s: its first line is not a JSON object; JSON lines have one in every line", path);

@@ -48,7 +48,7 @@ const char *probe_language(const struct dump *dump, const char *text_key)
 void probe_read(const struct dump *dump, const struct language *language, const char *text_key, struct probe *probe)
 {
     const struct input_kind *kind = input_kind_of(dump);
-    struct buf lines = {0};
+    SCOPED(buf_release) struct buf lines = {0};
     *probe = (struct probe){.form = FORM_SENTENCES};
     if (!kind->probe)
         return;
@@ -57,7 +57,6 @@ void probe_read(const struct dump *dump, const struct language *language, const 
         probe->seems_to_be = encoding_guess(dump_head(dump)).encoding;
     probe->bytes = lines.size;
     kind->probe(buf_str(&lines), dump_head(dump).size < DUMP_HEAD_BYTES, language, text_key, probe);
-    buf_release(&lines);
 }
 
 void probe_take_form(struct probe *probe, enum text_form form, const struct text_layout *sum)

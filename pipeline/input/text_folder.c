@@ -75,18 +75,17 @@ static int by_bytes(const void *a, const void *b)
 int text_folder_read(struct text_folder *folder, const char *path, struct error *err)
 {
     SCOPED(path_list_release) struct path_list folders = {0};
-    int result = 0;
     *folder = (struct text_folder){.path = mem_copy_text(path)};
     add(&folders.names, &folders.count, mem_copy_text(path));
-    for (size_t next = 0; result == 0 && next < folders.count; next++) {
+    for (size_t next = 0; next < folders.count; next++) {
         SCOPED(path_list_release) struct path_list names = {0};
-        result = path_list(&names, folders.names[next], err);
-        for (size_t i = 0; result == 0 && i < names.count; i++)
+        TRY(path_list(&names, folders.names[next], err));
+        for (size_t i = 0; i < names.count; i++)
             sort_out(folder, &folders, path_join(folders.names[next], names.names[i]), names.names[i]);
     }
     if (folder->count > 0)
         qsort(folder->files, folder->count, sizeof *folder->files, by_bytes);
-    return result;
+    return 0;
 }
 
 void text_folder_release(struct text_folder *folder)
