@@ -41,10 +41,8 @@ int journal_put(const char *path, const json_t *object, struct error *err)
 {
     assert(json_is_object(object)); /* json_pack gives NULL where text is not UTF-8 */
     /* file_write_all replaces the file as a whole, so a crash leaves the previous journal or this one. */
-    char *text = json_dumps(object, JSON_INDENT(1));
-    int result = file_write_all(path, text, strlen(text), err);
-    free(text);
-    return result;
+    SCOPED(mem_free_at) char *text = json_dumps(object, JSON_INDENT(1));
+    return file_write_all(path, text, strlen(text), err);
 }
 
 int journal_damaged(const char *path, struct error *err)
@@ -110,17 +108,13 @@ int journal_read(struct journal *journal, const char *directory, struct error *e
 {
     *journal = (struct journal){0};
     SCOPED(mem_free_at) char *path = path_join(directory, JOURNAL_NAME);
-    int result = 0;
-    if (path_exists(path)) { /* a new directory and a complete dataset have none: that is no error */
-        json_t *object = journal_get(path, err);
-        result = object ? 1 : -1;
-        if (object && !read_object(journal, object))
-            result = journal_damaged(path, err);
-        json_decref(object);
-    }
-    if (result < 0)
-        journal_release(journal);
-    return result;
+    if (!path_exists(path)) /* as for a new directory and a complete dataset: that is no error */
+        return 0;
+    json_auto_t *object = journal_get(path, err);
+    if (object && read_object(journal, object))
+        return 1;
+    journal_release(journal);
+    return object ? journal_damaged(path, err) : -1;
 }
 
 int journal_remove(const char *directory, struct error *err)

@@ -100,8 +100,7 @@ static int read_entries(struct load *load, size_t entry_bytes, const struct file
         const size_t wanted = bytes - at < block_bytes ? (size_t)(bytes - at) : block_bytes, from = entries->size;
         buf_reserve(entries, wanted);
         const int64_t got = file_read_at(file, entries->data + from, wanted, at, err);
-        if (got < 0)
-            return -1;
+        TRY(got);
         if ((size_t)got != wanted)
             return fail_at(err, ERR_VERIFY, file->path, at, "a spill ends too early");
         entries->size += wanted;
@@ -119,14 +118,12 @@ static int read_extents(struct load *load, const struct spills *spills, uint64_t
     buf_reserve(&load->entries, all < bytes_max ? all : bytes_max);
     for (size_t i = 0; i < spills->extent_count; i++) {
         const uint64_t bytes = bytes_of(spills, i, load->set, load->bucket);
+        SCOPED(mem_free_at)
         char *path = spill_path(spills->directory, spills->extents[i].extent, load->set, load->bucket);
-        struct file file = FILE_CLOSED;
-        int result = bytes > 0 ? file_open_read(&file, path, err) : 0;
-        if (result == 0)
-            result = read_entries(load, spills->sets[load->set].entry_bytes, &file, bytes, err);
-        file_close(&file);
-        mem_free(path);
-        TRY(result);
+        SCOPED(file_close) struct file file = FILE_CLOSED;
+        if (bytes > 0)
+            TRY(file_open_read(&file, path, err));
+        TRY(read_entries(load, spills->sets[load->set].entry_bytes, &file, bytes, err));
     }
     return 0;
 }

@@ -41,21 +41,15 @@ static int open_bucket(struct spill *spill, size_t set, uint32_t number, uint64_
 {
     struct spill_bucket *bucket = &spill->buckets[set][number];
     SCOPED(mem_free_at) char *path = spill_path(spill->directory, spill->extent, set, number);
-    int64_t size = -1;
-    int result = file_append_open(&bucket->file, path, err);
-    if (result == 0)
-        size = file_size(&bucket->file, err);
-    if (size < 0) {
-        result = -1;
-    } else if ((uint64_t)size < bytes) {
-        fail_at(err, ERR_VERIFY, path, (uint64_t)size, "shorter than the journal says (%llu bytes)",
-                (unsigned long long)bytes);
-        result = hint(err, "start anew with --fresh");
-    } else if ((uint64_t)size > bytes) {
-        result = file_truncate(&bucket->file, bytes, err);
-    }
     bucket->bytes = bytes;
-    return result;
+    TRY(file_append_open(&bucket->file, path, err));
+    const int64_t size = file_size(&bucket->file, err);
+    TRY(size);
+    if ((uint64_t)size >= bytes)
+        return (uint64_t)size > bytes ? file_truncate(&bucket->file, bytes, err) : 0;
+    fail_at(err, ERR_VERIFY, path, (uint64_t)size, "shorter than the journal says (%llu bytes)",
+            (unsigned long long)bytes);
+    return hint(err, "start anew with --fresh");
 }
 
 int spill_open(struct spill *spill, const char *directory, uint64_t extent, const struct spill_set *sets,
@@ -66,22 +60,19 @@ int spill_open(struct spill *spill, const char *directory, uint64_t extent, cons
     memcpy(spill->sets, sets, set_count * sizeof *sets);
     for (size_t set = 0; set < set_count; set++) {
         assert(buckets_of(spill, set) <= SPILL_BUCKETS_MAX);
-        assert(sets[set].entry_bytes == 1 || sets[set].entry_bytes >= sizeof(uint64_t));
-        /* text, or keys */ /* an entry begins with its key */
+        assert(sets[set].entry_bytes == 1 || sets[set].entry_bytes >= sizeof(uint64_t)); /* text, or a key and more */
         spill->buckets[set] = mem_clear(buckets_of(spill, set), sizeof *spill->buckets[set]);
         for (uint32_t number = 0; number < buckets_of(spill, set); number++)
             spill->buckets[set][number].file = FILE_CLOSED;
     }
     SCOPED(mem_free_at) char *folder = path_join(directory, SPILL_NAME);
-    int result = path_make_directory(folder, err);
+    TRY(path_make_directory(folder, err));
     size_t at = 0;
     for (size_t set = 0; set < set_count; set++)
-        for (uint32_t number = 0; result == 0 && number < buckets_of(spill, set); number++, at++)
-            result = open_bucket(spill, set, number, bytes ? bytes[at] : 0, err);
-    assert(result < 0 || at == spill_bucket_count(sets, set_count));
-    if (result == 0)
-        result = path_sync_directory(folder, err);
-    return result;
+        for (uint32_t number = 0; number < buckets_of(spill, set); number++, at++)
+            TRY(open_bucket(spill, set, number, bytes ? bytes[at] : 0, err));
+    assert(at == spill_bucket_count(sets, set_count));
+    return path_sync_directory(folder, err);
 }
 
 /* A failed write may have written a part, and a later write would follow it. So nothing is written after a failure:
@@ -181,16 +172,16 @@ bool spill_journal_name(const char *name, uint64_t *extent)
 static int remove_files(const char *folder, const uint64_t *only, struct error *err)
 {
     SCOPED(path_list_release) struct path_list list = {0};
-    int result = path_exists(folder) ? path_list(&list, folder, err) : 0;
-    for (size_t i = 0; result == 0 && i < list.count; i++) {
+    if (path_exists(folder))
+        TRY(path_list(&list, folder, err));
+    for (size_t i = 0; i < list.count; i++) {
         uint64_t extent;
         if (extent_of(list.names[i], &extent) == 0 || (only && extent != *only))
             continue;
-        char *path = path_join(folder, list.names[i]);
-        result = path_remove(path, err);
-        mem_free(path);
+        SCOPED(mem_free_at) char *path = path_join(folder, list.names[i]);
+        TRY(path_remove(path, err));
     }
-    return result;
+    return 0;
 }
 
 int spill_remove(const char *directory, uint64_t extent, struct error *err)
