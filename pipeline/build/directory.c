@@ -38,40 +38,26 @@ static int compare(const char *directory, json_t *there, json_t *here, struct er
         buf_addf(&differences, "%sthe inputs, or their order, differ", differences.size ? "; " : "");
     if (!json_equal(json_object_get(there, "vocabulary"), json_object_get(here, "vocabulary")))
         buf_addf(&differences, "%sthe vocabulary differs", differences.size ? "; " : "");
-    int result = 0;
-    if (differences.size > 0) {
-        fail_at(err, ERR_MISMATCH, directory, ERROR_NO_OFFSET, "holds the build of another command line: %s",
-                buf_text(&differences));
-        result = hint(err, "choose another --out, or start anew there with --fresh");
-    }
-    return result;
+    if (differences.size == 0)
+        return 0;
+    fail_at(err, ERR_MISMATCH, directory, ERROR_NO_OFFSET, "holds the build of another command line: %s",
+            buf_text(&differences));
+    return hint(err, "choose another --out, or start anew there with --fresh");
 }
 
 static int compare_finished(const char *directory, json_t *identity, struct error *err)
 {
     SCOPED(mem_free_at) char *path = path_join(directory, BUILD_NAME);
     json_auto_t *build = NULL;
-    int result = path_exists(path) ? json_read(path, BUILD_BYTES_MAX, ERR_MISMATCH, &build, err) : 0;
+    const int result = path_exists(path) ? json_read(path, BUILD_BYTES_MAX, ERR_MISMATCH, &build, err) : 0;
+    if (result < 0 && err->kind == ERR_RESOURCE) /* an I/O error says nothing about the file */
+        return -1;
     json_t *there = json_object_get(build, "identity");
-    const bool failed = result < 0 && err->kind == ERR_RESOURCE; /* an I/O error says nothing about the file */
-    if (!failed && json_is_object(there)) {
-        result = compare(directory, there, identity, err);
-    } else if (!failed) {
-        fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET,
-                "a finished dataset, but this file does not say which command built it");
-        result = hint(err, "choose another --out, or start anew there with --fresh");
-    }
-    return result;
-}
-
-/* 1 if there is an intact manifest, else 0; < 0. */
-static int has_manifest(const char *directory, struct error *err)
-{
-    struct manifest manifest;
-    SCOPED(mem_free_at) char *path = path_join(directory, MANIFEST_NAME);
-    const int found = owned_manifest(path, &manifest, err);
-    manifest_release(&manifest);
-    return found;
+    if (json_is_object(there))
+        return compare(directory, there, identity, err);
+    fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET,
+            "a finished dataset, but this file does not say which command built it");
+    return hint(err, "choose another --out, or start anew there with --fresh");
 }
 
 int directory_look(const char *directory, const json_t *identity, struct journal *journal, struct error *err)
@@ -82,23 +68,18 @@ int directory_look(const char *directory, const json_t *identity, struct journal
         return DIRECTORY_NEW;
     if (!path_is_directory(directory))
         return fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "--out is a file, not a directory");
-    int found = has_manifest(directory, err);
-    if (found > 0)
+    const int found = owned_look(directory, journal, err);
+    TRY(found);
+    if (found == OWNED_MANIFEST)
         return compare_finished(directory, here, err) < 0 ? -1 : DIRECTORY_FINISHED;
-    if (found == 0)
-        found = owned_journal(directory, journal, err);
-    if (found < 0)
+    if (found == OWNED_JOURNAL) {
+        if (compare(directory, journal->identity, here, err) == 0)
+            return DIRECTORY_BUILDING;
+        journal_release(journal);
         return -1;
-    if (found) {
-        if (compare(directory, journal->identity, here, err) < 0) {
-            journal_release(journal);
-            return -1;
-        }
-        return DIRECTORY_BUILDING;
     }
     const int empty = owned_is_empty(directory, err);
-    if (empty < 0)
-        return -1;
+    TRY(empty);
     return empty ? DIRECTORY_NEW : refuse_foreign(directory, err);
 }
 
@@ -122,17 +103,10 @@ int directory_inputs(const struct inputs *inputs, json_t **list, struct error *e
 /* 1, 0, < 0. */
 static int is_ours(const char *directory, struct error *err)
 {
-    struct journal journal;
-    int found = has_manifest(directory, err);
-    if (found == 0) {
-        found = owned_journal(directory, &journal, err);
-        journal_release(&journal);
-    }
-    if (found == 0) {
-        found = fresh_look(directory, err);
-        found = found < 0 ? -1 : found != FRESH_ABSENT;
-    }
-    return found == 0 ? owned_is_empty(directory, err) : found;
+    int found = owned_look(directory, NULL, err);
+    if (found == OWNED_NOTHING)
+        found = fresh_look(directory, err); /* FRESH_ABSENT is 0 */
+    return found == 0 ? owned_is_empty(directory, err) : found < 0 ? -1 : 1;
 }
 
 int directory_check(const char *directory, struct error *err)

@@ -76,14 +76,13 @@ static json_t *state_json(const struct dump_state *s)
     /* Hashes are text, because a JSON integer has only 63 bits. The SHA-256 is saved in the middle of its work: its
      * bytes so far need not be read again. */
     sha256_save(&s->sum, &sum);
-    json_t *json =
-        json_pack(STATE_FORMAT, "window", (json_int_t)s->next_window, "part", (json_int_t)s->next_part, "bit",
-                  (json_int_t)s->bit, "level", (json_int_t)s->level, "crc", (json_int_t)s->crc, "padding", s->padding,
-                  "open", s->open, "match", (json_int_t)s->match, "closed", s->closed, "unsure", s->unsure, "lost",
-                  (json_int_t)s->lost, "hash", hash_text(s->hash, hash), "head", head_json(&s->head), "sum_bytes",
-                  (json_int_t)s->sum.bytes, "sum", buf_text(&sum), "passed", (json_int_t)s->utf8.passed, "held",
-                  (json_int_t)s->utf8.held, "pending", (json_int_t)s->utf8.pending, "after_gap", s->utf8.after_gap);
-    return json;
+    return json_pack(STATE_FORMAT, "window", (json_int_t)s->next_window, "part", (json_int_t)s->next_part, "bit",
+                     (json_int_t)s->bit, "level", (json_int_t)s->level, "crc", (json_int_t)s->crc, "padding",
+                     s->padding, "open", s->open, "match", (json_int_t)s->match, "closed", s->closed, "unsure",
+                     s->unsure, "lost", (json_int_t)s->lost, "hash", hash_text(s->hash, hash), "head",
+                     head_json(&s->head), "sum_bytes", (json_int_t)s->sum.bytes, "sum", buf_text(&sum), "passed",
+                     (json_int_t)s->utf8.passed, "held", (json_int_t)s->utf8.held, "pending",
+                     (json_int_t)s->utf8.pending, "after_gap", s->utf8.after_gap);
 }
 
 static bool state_read(json_t *json, struct dump_state *s)
@@ -168,16 +167,12 @@ int extent_read(struct extent *extent, uint64_t first, const struct inputs *inpu
                               .hashes = mem_clear(inputs->count, sizeof *extent->hashes),
                               .spill_bytes = mem_clear(spill_count, sizeof *extent->spill_bytes),
                               .spill_count = spill_count};
-    char *path = spill_journal_path(directory, first);
-    json_t *object = journal_get(path, err);
-    int result = object ? 0 : -1;
-    if (object && !read_object(extent, object, inputs))
-        result = journal_damaged(path, err);
-    json_decref(object);
-    mem_free(path);
-    if (result < 0)
-        extent_release(extent);
-    return result;
+    SCOPED(mem_free_at) char *path = spill_journal_path(directory, first);
+    json_auto_t *object = journal_get(path, err);
+    if (object && read_object(extent, object, inputs))
+        return 0;
+    extent_release(extent);
+    return object ? journal_damaged(path, err) : -1;
 }
 
 /* ---------------------------------------------------------------------------------------------- all of a build */
@@ -210,30 +205,25 @@ static int drop(struct extents *extents, size_t at, struct error *err)
     return 0;
 }
 
-static int read_all(struct extents *extents, const struct path_list *names, struct error *err)
-{
-    for (size_t i = 0; i < names->count; i++) { /* sorted, and so are the names of extents */
-        uint64_t first;
-        struct extent extent;
-        if (!spill_journal_name(names->names[i], &first))
-            continue;
-        if (first > 0 && inputs_place(extents->inputs, first).file == extents->inputs->count)
-            return journal_damaged(names->names[i], err);
-        TRY(extent_read(&extent, first, extents->inputs, extents->spill_count, extents->directory, err));
-        *insert(extents, extents->count) = extent;
-    }
-    if (extents->count > 0 && extents->items[0].first > 0)
-        return fail_at(err, ERR_VERIFY, extents->directory, ERROR_NO_OFFSET, "the journal of its beginning is missing");
-    return extents->count > 0 ? 0 : begin(extents, 0, 0, err);
-}
-
 int extents_read(struct extents *extents, struct error *err)
 {
     SCOPED(mem_free_at) char *folder = path_join(extents->directory, SPILL_NAME);
     SCOPED(path_list_release) struct path_list names = {0};
     TRY(path_make_directory(folder, err));
     TRY(path_list(&names, folder, err));
-    return read_all(extents, &names, err);
+    for (size_t i = 0; i < names.count; i++) { /* sorted, and so are the names of extents */
+        uint64_t first;
+        struct extent extent;
+        if (!spill_journal_name(names.names[i], &first))
+            continue;
+        if (first > 0 && inputs_place(extents->inputs, first).file == extents->inputs->count)
+            return journal_damaged(names.names[i], err);
+        TRY(extent_read(&extent, first, extents->inputs, extents->spill_count, extents->directory, err));
+        *insert(extents, extents->count) = extent;
+    }
+    if (extents->count > 0 && extents->items[0].first > 0)
+        return fail_at(err, ERR_VERIFY, extents->directory, ERROR_NO_OFFSET, "the journal of its beginning is missing");
+    return extents->count > 0 ? 0 : begin(extents, 0, 0, err);
 }
 
 int extents_several(const char *directory, struct error *err)

@@ -13,37 +13,20 @@ char *fresh_site(const char *directory)
     return path_join(directory, FRESH_NAME);
 }
 
-/* 1: `site` holds a manifest or journal of ours; *complete: a manifest. 0: neither. */
-static int look_inside(const char *site, bool *complete, struct error *err)
-{
-    struct manifest manifest;
-    struct journal journal;
-    char *path = path_join(site, MANIFEST_NAME);
-    int found = owned_manifest(path, &manifest, err);
-    mem_free(path);
-    *complete = found > 0;
-    manifest_release(&manifest);
-    if (found == 0) {
-        found = owned_journal(site, &journal, err);
-        journal_release(&journal);
-    }
-    return found;
-}
-
 int fresh_look(const char *directory, struct error *err)
 {
     SCOPED(mem_free_at) char *site = fresh_site(directory);
     const enum path_kind kind = path_kind(site);
-    bool complete = false;
-    int found = kind == PATH_FOLDER ? look_inside(site, &complete, err) : 0;
-    const int empty = kind == PATH_ABSENT ? 1 : kind == PATH_FOLDER && found == 0 ? owned_is_empty(site, err) : 0;
-    if (empty < 0) {
-        found = -1;
-    } else if (found == 0 && !empty) {
-        fail_at(err, ERR_USAGE, site, ERROR_NO_OFFSET, "is in the way: no build with --fresh made it");
-        found = hint(err, "move it away; nothing was touched");
-    }
-    return found < 0 ? -1 : found == 0 ? FRESH_ABSENT : complete ? FRESH_COMPLETE : FRESH_UNFINISHED;
+    if (kind == PATH_ABSENT)
+        return FRESH_ABSENT;
+    const int found = kind == PATH_FOLDER ? owned_look(site, NULL, err) : OWNED_NOTHING;
+    if (found != OWNED_NOTHING)
+        return found < 0 ? -1 : found == OWNED_MANIFEST ? FRESH_COMPLETE : FRESH_UNFINISHED;
+    const int empty = kind == PATH_FOLDER ? owned_is_empty(site, err) : 0;
+    if (empty != 0)
+        return empty < 0 ? -1 : FRESH_ABSENT;
+    fail_at(err, ERR_USAGE, site, ERROR_NO_OFFSET, "is in the way: no build with --fresh made it");
+    return hint(err, "move it away; nothing was touched");
 }
 
 /* ------------------------------------------------------------------------------------------------------ lists */
@@ -53,23 +36,17 @@ int fresh_look(const char *directory, struct error *err)
 static int list_by_manifest(const char *directory, const char *name, const char *owner, struct path_list *files,
                             struct error *err)
 {
-    struct manifest manifest;
+    SCOPED(manifest_release) struct manifest manifest;
     SCOPED(mem_free_at) char *path = path_join(directory, name);
-    int found = owned_manifest(path, &manifest, err);
-    if (found > 0 && owned_of_manifest(files, &manifest, owner, err) < 0)
-        found = -1;
-    manifest_release(&manifest);
-    return found;
+    const int found = owned_manifest(path, &manifest, err);
+    return found > 0 && owned_of_manifest(files, &manifest, owner, err) < 0 ? -1 : found;
 }
 
 static int list_by_journal(const char *directory, struct path_list *files, struct error *err)
 {
-    struct journal journal;
-    int found = owned_journal(directory, &journal, err);
-    if (found > 0 && owned_of_journal(files, &journal, directory, err) < 0)
-        found = -1;
-    journal_release(&journal);
-    return found;
+    SCOPED(journal_release) struct journal journal;
+    const int found = owned_journal(directory, &journal, err);
+    return found > 0 && owned_of_journal(files, &journal, directory, err) < 0 ? -1 : found;
 }
 
 /* Lists everything to be removed. */
@@ -91,15 +68,13 @@ static int refuse_input(const char *input, const char *directory, struct error *
 static int check_inputs(const struct path_list *files, const char *directory, const struct path_list *inputs,
                         struct error *err)
 {
-    int result = 0;
-    for (size_t i = 0; i < files->count && result == 0; i++) {
-        char *path = path_join(directory, files->names[i]);
-        for (size_t j = 0; j < inputs->count && result == 0; j++)
+    for (size_t i = 0; i < files->count; i++) {
+        SCOPED(mem_free_at) char *path = path_join(directory, files->names[i]);
+        for (size_t j = 0; j < inputs->count; j++)
             if (path_same(path, inputs->names[j]))
-                result = refuse_input(inputs->names[j], directory, err);
-        mem_free(path);
+                return refuse_input(inputs->names[j], directory, err);
     }
-    return result;
+    return 0;
 }
 
 /* --vocab may be a folder that holds the file. */
@@ -171,16 +146,15 @@ static int remove_old(const char *directory, const char *site, struct error *err
 static int place(const char *directory, const char *site, const char *name, struct error *err)
 {
     SCOPED(mem_free_at) char *from = path_join(site, name), *to = path_join(directory, name);
-    int result = 0;
     if (path_exists(from) && path_exists(to)) {
         fail_at(err, ERR_USAGE, to, ERROR_NO_OFFSET, "is in the way of the new dataset, and not part of the old one");
-        result = hint(err, "move it away; the same command then continues");
-    } else if (path_exists(from)) {
-        result = path_rename(from, to, err);
-    } else if (!path_exists(to) && strcmp(name, BUILD_NAME) != 0) {
-        result = fail_at(err, ERR_VERIFY, from, ERROR_NO_OFFSET, "a file of the new dataset is missing");
+        return hint(err, "move it away; the same command then continues");
     }
-    return result;
+    if (path_exists(from))
+        return path_rename(from, to, err);
+    return path_exists(to) || strcmp(name, BUILD_NAME) == 0
+               ? 0
+               : fail_at(err, ERR_VERIFY, from, ERROR_NO_OFFSET, "a file of the new dataset is missing");
 }
 
 static int place_length(const char *directory, const char *site, const struct manifest_length *length,
@@ -189,12 +163,11 @@ static int place_length(const char *directory, const char *site, const struct ma
     char name[SHARD_NAME_BYTES], folder[32];
     snprintf(folder, sizeof folder, "seq%u", length->seq);
     SCOPED(mem_free_at) char *from = path_join(site, folder), *to = path_join(directory, folder);
-    int result = length->shards > 0 ? path_make_directory(to, err) : 0;
-    for (uint32_t shard = 0; shard < length->shards && result == 0; shard++)
-        result = place(directory, site, manifest_shard_name(length, shard, name), err);
-    if (result == 0 && length->split == SPLIT_VALID)
-        result = path_remove_empty(from, err);
-    return result;
+    if (length->shards > 0)
+        TRY(path_make_directory(to, err));
+    for (uint32_t shard = 0; shard < length->shards; shard++)
+        TRY(place(directory, site, manifest_shard_name(length, shard, name), err));
+    return length->split == SPLIT_VALID ? path_remove_empty(from, err) : 0;
 }
 
 static int place_new(const char *directory, const char *site, const struct manifest *manifest, struct error *err)
@@ -225,7 +198,7 @@ int fresh_replace(const char *directory, struct error *err)
 
 int fresh_old_bytes(const char *directory, uint64_t *bytes, struct error *err)
 {
-    struct manifest manifest;
+    SCOPED(manifest_release) struct manifest manifest;
     SCOPED(mem_free_at) char *path = path_join(directory, MANIFEST_NAME);
     const int found = owned_manifest(path, &manifest, err);
     *bytes = 0;
@@ -234,6 +207,5 @@ int fresh_old_bytes(const char *directory, uint64_t *bytes, struct error *err)
         *bytes += texts[i].bytes;
     for (size_t i = 0; i < manifest.length_count; i++)
         *bytes += manifest_length_bytes(&manifest, &manifest.lengths[i]);
-    manifest_release(&manifest);
     return found < 0 ? -1 : 0;
 }

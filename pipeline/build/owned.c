@@ -19,14 +19,13 @@ static int refuse(const char *path, const char *what, struct error *err)
 
 int owned_manifest(const char *path, struct manifest *manifest, struct error *err)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     *manifest = (struct manifest){0};
     if (!path_exists(path))
         return 0;
     int result = file_read_all(path, MANIFEST_BYTES_MAX, &text, err);
     if (result == 0)
         result = manifest_parse(manifest, buf_str(&text), path, err);
-    buf_release(&text);
     if (result < 0 && (err->kind == ERR_VERIFY || err->kind == ERR_UNSAFE))
         return refuse(path, "manifest", err);
     return result < 0 ? -1 : 1;
@@ -38,8 +37,18 @@ int owned_journal(const char *directory, struct journal *journal, struct error *
     if (found >= 0 || (err->kind != ERR_VERIFY && err->kind != ERR_UNSAFE))
         return found;
     SCOPED(mem_free_at) char *path = path_join(directory, JOURNAL_NAME);
-    refuse(path, "journal", err);
-    return -1;
+    return refuse(path, "journal", err);
+}
+
+int owned_look(const char *directory, struct journal *journal, struct error *err)
+{
+    SCOPED(manifest_release) struct manifest manifest;
+    SCOPED(journal_release) struct journal ignored = {0};
+    SCOPED(mem_free_at) char *path = path_join(directory, MANIFEST_NAME);
+    const int found = owned_manifest(path, &manifest, err);
+    if (found != 0)
+        return found < 0 ? -1 : OWNED_MANIFEST;
+    return owned_journal(directory, journal ? journal : &ignored, err);
 }
 
 /* ------------------------------------------------------------------------------------------------------ lists */
@@ -55,16 +64,14 @@ static int add_about(struct path_list *files, const char *directory, const char 
                      const char *root, struct error *err)
 {
     enum { HEAD_BYTES = 4096 };
-    char text[HEAD_BYTES], *path = path_join(directory, name);
-    struct file file;
-    int64_t size = 0;
-    if (path_kind(path) == PATH_FILE) {
-        size = file_open_read(&file, path, err) < 0 ? -1 : file_read(&file, text, sizeof text, err);
-        file_close(&file);
-    }
-    mem_free(path);
-    if (size < 0)
-        return -1;
+    char text[HEAD_BYTES];
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
+    SCOPED(file_close) struct file file = FILE_CLOSED;
+    if (path_kind(path) != PATH_FILE)
+        return 0;
+    TRY(file_open_read(&file, path, err));
+    const int64_t size = file_read(&file, text, sizeof text, err);
+    TRY(size);
     const struct str begin = {text, (size_t)size};
     if (str_starts(begin, head) && str_find(begin, str_of(root)) != SIZE_MAX)
         add(files, name);
@@ -107,18 +114,18 @@ static int add_shards(struct path_list *files, json_int_t seq, const char *direc
     SCOPED(path_list_release) struct path_list list = {0};
     snprintf(folder, sizeof folder, "seq%lld", (long long)seq);
     SCOPED(mem_free_at) char *path = path_join(directory, folder);
-    const bool there = path_kind(path) == PATH_FOLDER;
-    int result = there ? path_list(&list, path, err) : 0;
-    for (size_t i = 0; there && i <= list.count; i++) {
+    if (path_kind(path) != PATH_FOLDER)
+        return 0;
+    TRY(path_list(&list, path, err));
+    for (size_t i = 0; i <= list.count; i++) {
         /* The last one need not exist; an empty folder thus has a file in the list, and is removed with it. */
         const char *shard = i < list.count ? list.names[i] : "train-00000-of-00001.dss.tmp";
         if (!is_shard_name(shard))
             continue;
-        char *name = path_join(folder, shard);
+        SCOPED(mem_free_at) char *name = path_join(folder, shard);
         add(files, name);
-        mem_free(name);
     }
-    return result;
+    return 0;
 }
 
 int owned_of_journal(struct path_list *files, const struct journal *journal, const char *directory, struct error *err)
@@ -145,13 +152,11 @@ static int check_kind(const char *directory, const char *name, enum path_kind wa
 {
     SCOPED(mem_free_at) char *path = path_join(directory, name);
     const enum path_kind kind = path_kind(path);
-    int result = 0;
-    if (kind != PATH_ABSENT && kind != wanted) {
-        fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is not a %s that a build made: nothing was removed",
-                wanted == PATH_FILE ? "regular file" : "folder");
-        result = hint(err, "move it away; --fresh follows no links");
-    }
-    return result;
+    if (kind == PATH_ABSENT || kind == wanted)
+        return 0;
+    fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is not a %s that a build made: nothing was removed",
+            wanted == PATH_FILE ? "regular file" : "folder");
+    return hint(err, "move it away; --fresh follows no links");
 }
 
 static bool is_length_name(const char *name)
@@ -163,13 +168,12 @@ int owned_check(const struct path_list *files, const char *directory, struct err
 {
     SCOPED(path_list_release) struct path_list list = {0};
     TRY(path_list(&list, directory, err));
-    int result = 0;
-    for (size_t i = 0; i < list.count && result == 0; i++)
+    for (size_t i = 0; i < list.count; i++)
         if (is_length_name(list.names[i]) || strcmp(list.names[i], SPILL_NAME) == 0)
-            result = check_kind(directory, list.names[i], PATH_FOLDER, err);
-    for (size_t i = 0; i < files->count && result == 0; i++)
-        result = check_kind(directory, files->names[i], PATH_FILE, err);
-    return result;
+            TRY(check_kind(directory, list.names[i], PATH_FOLDER, err));
+    for (size_t i = 0; i < files->count; i++)
+        TRY(check_kind(directory, files->names[i], PATH_FILE, err));
+    return 0;
 }
 
 /* The bytes of a name before its '/'; 0 if it has none. */
@@ -184,10 +188,9 @@ static int leave_folder(const char *directory, const char *name, struct error *e
 {
     SCOPED(mem_free_at) char *path = path_join(directory, name);
     path[strlen(path) - strlen(name) + folder_size(name)] = '\0';
-    int result = path_exists(path) ? path_sync_directory(path, err) : 0;
-    if (result == 0)
-        result = path_remove_empty(path, err);
-    return result;
+    if (path_exists(path))
+        TRY(path_sync_directory(path, err));
+    return path_remove_empty(path, err);
 }
 
 int owned_remove(const struct path_list *files, const char *directory, struct error *err)
@@ -195,10 +198,8 @@ int owned_remove(const struct path_list *files, const char *directory, struct er
     for (size_t i = 0; i < files->count; i++) {
         const char *name = files->names[i], *next = i + 1 < files->count ? files->names[i + 1] : "";
         const size_t size = folder_size(name);
-        char *path = path_join(directory, name);
-        int result = path_remove(path, err);
-        mem_free(path);
-        TRY(result);
+        SCOPED(mem_free_at) char *path = path_join(directory, name);
+        TRY(path_remove(path, err));
         if (size > 0 && (folder_size(next) != size || strncmp(name, next, size) != 0))
             TRY(leave_folder(directory, name, err));
     }
@@ -212,22 +213,19 @@ int owned_remove(const struct path_list *files, const char *directory, struct er
 int owned_is_empty(const char *directory, struct error *err)
 {
     static const char *const ignored[] = {LOCK_NAME, JOURNAL_NAME ".tmp", FRESH_NAME, SPOOL_NAME};
-    struct path_list list = {0};
+    SCOPED(path_list_release) struct path_list list = {0};
     TRY(path_list(&list, directory, err));
     size_t left = list.count;
     for (size_t i = 0; i < list.count; i++)
         for (size_t j = 0; j < sizeof ignored / sizeof *ignored; j++)
             left -= strcmp(list.names[i], ignored[j]) == 0;
-    path_list_release(&list);
     return left == 0;
 }
 
 int owned_tidy(const char *directory, struct error *err)
 {
+    SCOPED(mem_free_at) char *fresh = path_join(directory, FRESH_NAME);
     TRY(spill_remove_all(directory, err));
-    char *fresh = path_join(directory, FRESH_NAME);
-    const int result = path_remove_empty(fresh, err);
-    mem_free(fresh);
-    TRY(result);
+    TRY(path_remove_empty(fresh, err));
     return journal_remove(directory, err); /* last: until then the directory can be recognised as ours */
 }

@@ -15,6 +15,9 @@
 int owned_manifest(const char *path, struct manifest *manifest, struct error *err);
 /* The same for DIR/journal. */
 int owned_journal(const char *directory, struct journal *journal, struct error *err);
+/* Which of the two the directory holds; < 0 as above. `journal` gets the journal; NULL: it is not needed. */
+enum { OWNED_NOTHING, OWNED_JOURNAL, OWNED_MANIFEST };
+int owned_look(const char *directory, struct journal *journal, struct error *err);
 
 /* Adds to *files the names, relative to `directory`, of all that a finished dataset or an unfinished build may have
  * there. Not included: the manifest or journal itself, and spills. */

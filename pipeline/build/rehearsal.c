@@ -89,7 +89,7 @@ static void digest_window(const void *context, void *digest, void *slot)
     const struct rehearsal *rehearsal = context;
     struct digest_job *job = slot;
     job->feed.group.window = rehearsal->ordered ? job->feed.group.window : (uint32_t)job->feed.window;
-    digest_group(digest, &rehearsal->inputs->articles[job->feed.file], &job->feed.group, &job->digested);
+    digest_run_job(context, digest, slot);
 }
 
 static int gather(void *context, void *slot, struct error *err)
@@ -115,16 +115,12 @@ static int run(struct rehearsal *rehearsal, const struct dataset_recipe *recipe,
 {
     const struct tokenizer_options words = dataset_recipe_words(recipe);
     struct tokenizer *tokenizer = tokenizer_open(vocab, &words);
-    const struct digest_options digest = {.recipe = recipe, .tokenizer = tokenizer, .vocab = vocab};
-    const struct feed_work work = {.work_name = "digest",
-                                   .end_name = "gather",
-                                   .work = digest_window,
-                                   .end = gather,
-                                   .job_size = sizeof(struct digest_job),
-                                   .job_release = digest_job_release,
-                                   .worker_open = digest_worker_open,
-                                   .worker_close = digest_worker_close,
-                                   .worker_options = &digest};
+    const struct digest_options digest = {
+        .recipe = recipe, .inputs = rehearsal->inputs, .tokenizer = tokenizer, .vocab = vocab};
+    struct feed_work work = digest_work(&digest);
+    work.work = digest_window;
+    work.end_name = "gather";
+    work.end = gather;
     rehearsal->feed = feed_whole(rehearsal->inputs, rehearsal->limit);
     if (!rehearsal->ordered) {
         rehearsal->feed.chosen = rehearsal->places;

@@ -6,7 +6,8 @@
 
 #define LIST_NAME SPILL_NAME "/9999999999.duplicates" /* sorts after the names of all extents; see spill_remove_all */
 
-int compare_places(const struct sample_key *a, const struct sample_key *b)
+/* < 0, 0, > 0 if `a` is before, equal to, after `b`. */
+static int compare_places(const struct sample_key *a, const struct sample_key *b)
 {
     const uint32_t left[] = {a->file, a->window, a->part, a->index};
     const uint32_t right[] = {b->file, b->window, b->part, b->index};
@@ -65,7 +66,8 @@ int duplicates_count(const struct extents *extents, const struct spill_set *sets
     return result;
 }
 
-int duplicates_list(const struct spills *spills, uint64_t load_bytes_max, struct error *err)
+/* Writes the list of equal texts from spills whose set 0 holds hashes. */
+static int list_equal(const struct spills *spills, uint64_t load_bytes_max, struct error *err)
 {
     SCOPED(file_close) struct file list = FILE_CLOSED;
     SCOPED(mem_free_at) char *path = path_join(spills->directory, LIST_NAME);
@@ -75,36 +77,49 @@ int duplicates_list(const struct spills *spills, uint64_t load_bytes_max, struct
     return file_commit(&list, err);
 }
 
-int duplicates_open(struct duplicates *duplicates, const char *directory, struct error *err)
+static int list_open(struct repeats_file *list, const char *directory, const char *name, struct error *err)
 {
-    SCOPED(mem_free_at) char *path = path_join(directory, LIST_NAME);
-    TRY(file_map(&duplicates->mapping, path, err));
-    if (duplicates->mapping.size % sizeof *duplicates->rows != 0)
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
+    TRY(file_map(&list->mapping, path, err));
+    if (list->mapping.size % sizeof *list->rows != 0)
         return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "the list of duplicates is damaged");
-    duplicates->rows = (const struct sample_key *)(const void *)duplicates->mapping.data;
-    duplicates->count = duplicates->mapping.size / sizeof *duplicates->rows;
+    list->rows = (const struct sample_key *)(const void *)list->mapping.data;
+    list->count = list->mapping.size / sizeof *list->rows;
     return 0;
 }
 
-void duplicates_close(struct duplicates *duplicates)
+static void list_close(struct repeats_file *list)
 {
-    if (duplicates->mapping.data)
-        file_unmap(&duplicates->mapping);
-    *duplicates = (struct duplicates){0};
+    if (list->mapping.data)
+        file_unmap(&list->mapping);
 }
 
-bool duplicates_is_later(const struct duplicates *duplicates, const struct sample_key *document)
+static int compare_hashes(const struct sample_key *a, const struct sample_key *b)
 {
-    size_t low = 0, high = duplicates->count;
+    return (a->key > b->key) - (a->key < b->key);
+}
+
+/* The row that is equal to the document in the order of the list; NULL: there is none. */
+static const struct sample_key *list_find(const struct repeats_file *list, const struct sample_key *document,
+                                          int (*compare)(const struct sample_key *a, const struct sample_key *b))
+{
+    size_t low = 0, high = list->count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (duplicates->rows[middle].key < document->key)
-            low = middle + 1;
-        else
-            high = middle;
+        const int order = compare(&list->rows[middle], document);
+        if (order == 0)
+            return &list->rows[middle];
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
     }
-    return low < duplicates->count && duplicates->rows[low].key == document->key &&
-           compare_places(&duplicates->rows[low], document) < 0;
+    return NULL;
+}
+
+/* True if an earlier document has this text. */
+static bool is_later(const struct repeats_file *equal, const struct sample_key *document)
+{
+    const struct sample_key *first = list_find(equal, document, compare_hashes);
+    return first && compare_places(first, document) < 0;
 }
 
 #define NEAR_NAME    SPILL_NAME "/9999999999.near" /* as LIST_NAME */
@@ -183,7 +198,7 @@ static int read_values(void *context, uint32_t number, uint8_t values[NEAR_VALUE
 }
 
 /* Adds an extent's documents to the index and lists those that are similar to earlier ones. */
-static int find_in_extent(const struct sketches *sketches, size_t extent, const struct duplicates *equal,
+static int find_in_extent(const struct sketches *sketches, size_t extent, const struct repeats_file *equal,
                           struct near_index *index, struct file *list, struct error *err)
 {
     const size_t bytes = sketches->entry_bytes;
@@ -195,7 +210,7 @@ static int find_in_extent(const struct sketches *sketches, size_t extent, const 
         result = read_part(sketches, extent, (n - sketches->firsts[extent]) * bytes, entries, count * bytes, err);
         for (uint64_t i = 0; result == 0 && i < count; i++, n++) {
             memcpy(&sketched, entries + i * bytes, bytes);
-            if (equal->count > 0 && duplicates_is_later(equal, &sketched.document))
+            if (equal->count > 0 && is_later(equal, &sketched.document))
                 continue;
             const int similar = near_index_add(index, (uint32_t)n, &sketched.sketch, err);
             result = similar > 0 ? file_write(list, &sketched.document, sizeof sketched.document, err) : similar;
@@ -218,7 +233,7 @@ static int check_room(const struct near_rules *rules, uint64_t documents, uint64
                 (unsigned long long)((bytes - room_bytes) >> 20) + 1);
 }
 
-static int list_near(const struct dataset_recipe *recipe, const struct spills *spills, const struct duplicates *equal,
+static int list_near(const struct dataset_recipe *recipe, const struct spills *spills, const struct repeats_file *equal,
                      uint64_t room_bytes, struct file *list, struct error *err)
 {
     const struct near_rules rules = near_rules(recipe->near_duplicates);
@@ -242,9 +257,9 @@ static int write_near(const struct dataset_recipe *recipe, const struct spills *
                       struct error *err)
 {
     SCOPED(file_close) struct file list = FILE_CLOSED;
-    SCOPED(duplicates_close) struct duplicates equal = {0};
+    SCOPED(list_close) struct repeats_file equal = {0};
     SCOPED(mem_free_at) char *path = path_join(spills->directory, NEAR_NAME);
-    TRY(duplicates_open(&equal, spills->directory, err));
+    TRY(list_open(&equal, spills->directory, LIST_NAME, err));
     TRY(file_create(&list, path, err));
     TRY(list_near(recipe, spills, &equal, room_bytes, &list, err));
     return file_commit(&list, err);
@@ -255,7 +270,7 @@ int repeats_list(const struct dataset_recipe *recipe, const struct extents *exte
 {
     struct seal_extent *items;
     const struct spills spills = extents_spills(extents, sets, REPEATS_SETS, &items);
-    int result = duplicates_list(&spills, load_bytes_max, err);
+    int result = list_equal(&spills, load_bytes_max, err);
     if (result == 0 && recipe->near_duplicates > 0)
         result = write_near(recipe, &spills, room_bytes, err);
     for (size_t i = extents->count; result == 0 && i-- > 0;)
@@ -267,37 +282,29 @@ int repeats_list(const struct dataset_recipe *recipe, const struct extents *exte
 int repeats_open(struct repeats *repeats, const struct dataset_recipe *recipe, const char *directory, struct error *err)
 {
     *repeats = (struct repeats){.recipe = recipe};
-    TRY(duplicates_open(&repeats->equal, directory, err));
-    if (recipe->near_duplicates == 0)
-        return 0;
-    SCOPED(mem_free_at) char *path = path_join(directory, NEAR_NAME);
-    int result = file_map(&repeats->near, path, err);
-    if (result == 0 && repeats->near.size % sizeof *repeats->rows != 0)
-        result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "the list of near duplicates is damaged");
-    repeats->rows = (const struct sample_key *)(const void *)repeats->near.data;
-    repeats->count = repeats->near.size / sizeof *repeats->rows;
-    return result;
+    TRY(list_open(&repeats->equal, directory, LIST_NAME, err));
+    return recipe->near_duplicates > 0 ? list_open(&repeats->near, directory, NEAR_NAME, err) : 0;
 }
 
 void repeats_close(struct repeats *repeats)
 {
-    duplicates_close(&repeats->equal);
-    if (repeats->near.data)
-        file_unmap(&repeats->near);
+    list_close(&repeats->equal);
+    list_close(&repeats->near);
     *repeats = (struct repeats){0};
 }
 
 enum page_fate repeats_judge(const struct repeats *repeats, const struct sample_key *document)
 {
-    if (duplicates_is_later(&repeats->equal, document))
+    if (is_later(&repeats->equal, document))
         return PAGE_DUPLICATE;
-    size_t low = 0, high = repeats->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (compare_places(&repeats->rows[middle], document) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < repeats->count && compare_places(&repeats->rows[low], document) == 0 ? PAGE_NEAR_DUPLICATE : PAGE_KEPT;
+    return list_find(&repeats->near, document, compare_places) ? PAGE_NEAR_DUPLICATE : PAGE_KEPT;
+}
+
+enum page_fate repeats_fate(const struct repeats *repeats, const struct group *group, size_t index,
+                            struct article_reader *reader, const struct article *article)
+{
+    if (article->fate != PAGE_KEPT || !repeats->recipe)
+        return article->fate;
+    const struct sample_key document = repeats_key(group, index, article_hash(reader, article));
+    return repeats_judge(repeats, &document);
 }

@@ -14,48 +14,28 @@
 #include "pipeline/build/extents.h"
 #include "pipeline/clean/near.h"
 
-/* Finds documents of equal text. For every document the spills hold an entry: 64 bits of the hash of its text (white
- * space folded) and its place. The result is how many have the text of an earlier one and, with --duplicates drop, a
- * file that lists them.
- *
- *     reading, hashes only ─► spills ─ duplicates_list ─► list ─► reading, digests ask duplicates_is_later (repeats.h)
- *     reading ─► spills of samples and hashes ─ duplicates_count
- *
- * The first by place (input, window, part of its group, record) is kept, so the result does not depend on threads,
- * processes or interruptions. Memory: one load of the spills at a time; the list is mapped, not read. Of n different
- * texts, two are taken for equal with a probability of n^2 / 2^65: for a hundred million, one in 3,700. */
+/* Documents of equal text are found by their hashes: an entry of the spills has 64 bits of the hash of a document's text
+ * (white space folded), and its place. The first by place (input, window, part of its group, record) is kept, so the
+ * result does not depend on threads, processes or interruptions. Memory: one load of the spills at a time. Of n
+ * different texts, two are taken for equal with a probability of n^2 / 2^65: for a hundred million, one in 3,700. */
 
-/* The list: in the order of the hashes, the first document of every text that occurs several times. */
-struct duplicates {
+/* Counts into *later the documents with the text of an earlier one. The hashes are the last of `sets`. */
+int duplicates_count(const struct extents *extents, const struct spill_set *sets, size_t set_count,
+                     uint64_t load_bytes_max, uint64_t *later, struct error *err);
+
+#define REPEATS_SETS 2 /* of the pass: hashes, sketches */
+
+/* A list of documents in a file, which is mapped, not read. */
+struct repeats_file {
     struct mapping mapping;
     const struct sample_key *rows;
     size_t count;
 };
 
-/* Counts into *later the documents with the text of an earlier one. The hashes are the last of `sets`. */
-int duplicates_count(const struct extents *extents, const struct spill_set *sets, size_t set_count,
-                     uint64_t load_bytes_max, uint64_t *later, struct error *err);
-/* Writes the list, atomically, from spills whose set 0 holds hashes. The list is among the spills, and is removed with
- * them. */
-int duplicates_list(const struct spills *spills, uint64_t load_bytes_max, struct error *err);
-
-int duplicates_open(struct duplicates *duplicates, const char *directory, struct error *err);
-void duplicates_close(struct duplicates *duplicates); /* a zeroed one is fine */
-
-/* Compares places: < 0, 0, > 0 if `a` is before, equal to, after `b`. */
-int compare_places(const struct sample_key *a, const struct sample_key *b);
-
-/* True if an earlier document has this text. Any thread. */
-bool duplicates_is_later(const struct duplicates *duplicates, const struct sample_key *document);
-
-#define REPEATS_SETS 2 /* of the pass: hashes, sketches */
-
 struct repeats {
     const struct dataset_recipe *recipe;
-    struct duplicates equal;
-    struct mapping near;           /* its rows: */
-    const struct sample_key *rows; /* [count] documents to drop, in their order */
-    size_t count;
+    struct repeats_file equal; /* in the order of the hashes: the first document of every text that occurs again */
+    struct repeats_file near;  /* in their order: the documents to drop */
 };
 
 static inline bool repeats_wanted(const struct dataset_recipe *recipe)
@@ -87,3 +67,7 @@ static inline struct sample_key repeats_key(const struct group *group, size_t in
 }
 /* The fate of a document that has not been dropped so far; its key is the hash of its text. Any thread. */
 enum page_fate repeats_judge(const struct repeats *repeats, const struct sample_key *document);
+/* The same of record `index` of a group, whatever its fate so far; no document repeats another if the recipe of `repeats`
+ * is NULL. */
+enum page_fate repeats_fate(const struct repeats *repeats, const struct group *group, size_t index,
+                            struct article_reader *reader, const struct article *article);
