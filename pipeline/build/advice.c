@@ -227,14 +227,8 @@ void advice_after(const struct dsdata_settings *settings, const struct dataset_r
         return;
     }
     SCOPED(mem_free_at) char *command = packed_command(settings);
-    if (random > pairs / 2)
-        log_warn(
-            "%.0f %% of the pairs have a random second segment, because documents are so short: predicting the next "
-            "sentence teaches nothing here; better: %s",
-            100.0 * (double)random / (double)pairs, command);
-    else
-        log_warn(
-            "%.0f %% of the pairs have a random second segment, because a file has so few documents: predicting the "
-            "next sentence teaches nothing here; better: %s",
-            100.0 * (double)random / (double)pairs, command);
+    log_warn("%.0f %% of the pairs have a random second segment, because %s: predicting the next sentence teaches "
+             "nothing here; better: %s",
+             100.0 * (double)random / (double)pairs,
+             random > pairs / 2 ? "documents are so short" : "a file has so few documents", command);
 }

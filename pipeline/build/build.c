@@ -77,23 +77,17 @@ static int settle_vocabulary(struct build *build, struct error *err)
 {
     SCOPED(mem_free_at) char *path = path_join(build->site, VOCAB_NAME);
     char given[32], wanted[32];
-    int result = 0;
-    if (build->recipe.learned && build->journal.stage > JOURNAL_VOCABULARY) {
-        result = read_learned(build, path, err);
-    } else {
-        if (build->recipe.learned)
-            result = vocabulary_learn(&build->inputs, &build->recipe, &build->plan, false, &build->vocab,
-                                      &build->facts.vocabulary, err);
-        const bool warned =
-            result == 0 && build->recipe.learned && vocabulary_warn_size(&build->recipe, &build->facts.vocabulary);
-        if (result == 0 && !warned && build->recipe.learned && build->vocab->count < build->recipe.vocab_size &&
-            build->facts.vocabulary.words > 0) /* else the end of the build says that there is no text */
-            log_warn("the text is too short: it gives a vocabulary of %s pieces, not of %s",
-                     format_count(build->vocab->count, given), format_count(build->recipe.vocab_size, wanted));
-        if (result == 0)
-            result = write_vocabulary(build, path, err);
-    }
-    return result;
+    struct vocabulary_facts *facts = &build->facts.vocabulary;
+    if (!build->recipe.learned)
+        return write_vocabulary(build, path, err);
+    if (build->journal.stage > JOURNAL_VOCABULARY)
+        return read_learned(build, path, err);
+    TRY(vocabulary_learn(&build->inputs, &build->recipe, &build->plan, false, &build->vocab, facts, err));
+    if (!vocabulary_warn_size(&build->recipe, facts) && build->vocab->count < build->recipe.vocab_size &&
+        facts->words > 0) /* else the end of the build says that there is no text */
+        log_warn("the text is too short: it gives a vocabulary of %s pieces, not of %s",
+                 format_count(build->vocab->count, given), format_count(build->recipe.vocab_size, wanted));
+    return write_vocabulary(build, path, err);
 }
 
 /* --compat google: reads the inputs as Google's program does. */
@@ -230,10 +224,8 @@ static int settle_sets(struct build *build, struct error *err)
     const struct journal *journal = &build->journal;
     const size_t hashes = 2 * build->recipe.length_count;
     const bool notes = journal->stage == JOURNAL_HASHING;
-    if (journal->set_count != (notes ? REPEATS_SETS : hashes + 1)) {
-        fail_at(err, ERR_VERIFY, build->site, ERROR_NO_OFFSET, "the journal of this build cannot be read");
-        return hint(err, "start anew with --fresh");
-    }
+    if (journal->set_count != (notes ? REPEATS_SETS : hashes + 1))
+        return journal_damaged(build->site, err);
     if (notes)
         repeats_sets(&build->recipe, journal->bucket_bits[0], build->sets);
     for (size_t set = 0; !notes && set < journal->set_count; set++)
@@ -250,11 +242,10 @@ static int settle_sets(struct build *build, struct error *err)
 static int end_hashing(struct build *build, struct error *err)
 {
     TRY(extents_read(&build->extents, err));
-    const struct resource_plan *plan = &build->plan;
-    const int result =
-        repeats_list(&build->recipe, &build->extents, build->sets, plan->load_bytes_max, plan->room_bytes, err);
+    TRY(repeats_list(&build->recipe, &build->extents, build->sets, build->plan.load_bytes_max, build->plan.room_bytes,
+                     err));
     extents_release(&build->extents);
-    return result == 0 ? enter_reading(build, err) : result;
+    return enter_reading(build, err);
 }
 
 /* The first of two passes over the inputs. */
@@ -312,22 +303,18 @@ static int run(struct build *build, struct error *err)
 static int check_file(const char *directory, const char *name, uint64_t bytes, struct error *err)
 {
     SCOPED(mem_free_at) char *path = path_join(directory, name);
-    struct file file = FILE_CLOSED;
-    int64_t size = -1;
-    int result = 0;
-    if (path_is_file(path)) {
-        result = file_open_read(&file, path, err);
-        size = result < 0 ? -1 : file_size(&file, err);
-        result = size < 0 ? -1 : 0;
+    SCOPED(file_close) struct file file = FILE_CLOSED;
+    const bool there = path_is_file(path);
+    if (there) {
+        TRY(file_open_read(&file, path, err));
+        const int64_t size = file_size(&file, err);
+        TRY(size);
+        if ((uint64_t)size == bytes)
+            return 0;
     }
-    file_close(&file);
-    if (result == 0 && size != (int64_t)bytes) {
-        fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "the dataset was finished, but this file is %s",
-                size < 0 ? "missing" : "of another size");
-        hint(err, "dsdata verify names all that is damaged; --fresh builds the dataset anew");
-        result = -1;
-    }
-    return result;
+    fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "the dataset was finished, but this file is %s",
+            there ? "of another size" : "missing");
+    return hint(err, "dsdata verify names all that is damaged; --fresh builds the dataset anew");
 }
 
 static int check_files(const char *directory, const struct manifest *manifest, struct error *err)

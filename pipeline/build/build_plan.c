@@ -46,18 +46,6 @@ static uint64_t hash_of_vocabulary(const struct build *build)
     return hash;
 }
 
-/* {"inputs", "vocabulary", "recipe"}: see directory.h. */
-static int make_identity(const struct build *build, json_t **identity, struct error *err)
-{
-    json_t *inputs;
-    char text[17];
-    TRY(directory_inputs(&build->inputs, &inputs, err));
-    *identity = json_pack("{so ss so}", "inputs", inputs, "vocabulary",
-                          build->recipe.learned ? "learned" : hash_text(hash_of_vocabulary(build), text), "recipe",
-                          dataset_recipe_json(&build->recipe));
-    return 0;
-}
-
 /* The first pass is for the vocabulary, or for duplicates. */
 static bool reads_twice(const struct dsdata_settings *settings)
 {
@@ -108,29 +96,22 @@ int build_open(struct build *build, struct error *err)
 static bool take_templates(struct build *build)
 {
     struct error ignored;
-    struct journal journal = {0};
-    struct manifest manifest;
-    char *path = path_join(build->site, TEMPLATES_NAME), *finished = path_join(build->site, MANIFEST_NAME);
-    char hash[17], noted[17] = "";
-    if (path_exists(finished) && manifest_read(&manifest, build->site, &ignored) == 0) {
-        const char *option = manifest_option(&manifest, "templates");
-        snprintf(noted, sizeof noted, "%s", option ? option : "");
-        manifest_release(&manifest);
-    } else if (journal_read(&journal, build->site, &ignored) > 0) {
-        const json_t *recipe = json_object_get(journal.identity, "recipe");
-        const char *option = json_string_value(json_object_get(recipe, "templates"));
-        snprintf(noted, sizeof noted, "%s", option ? option : "");
-        journal_release(&journal);
-    }
-    bool taken =
-        noted[0] && path_exists(path) && file_read_all(path, TEMPLATES_BYTES_MAX, &build->templates, &ignored) == 0;
-    taken = taken && strcmp(hash_text(hash64(build->templates.data, build->templates.size), hash), noted) == 0;
-    if (!taken)
+    SCOPED(journal_release) struct journal journal = {0};
+    SCOPED(manifest_release) struct manifest manifest = {0};
+    SCOPED(mem_free_at) char *path = path_join(build->site, TEMPLATES_NAME);
+    SCOPED(mem_free_at) char *finished = path_join(build->site, MANIFEST_NAME);
+    const char *noted = NULL;
+    char hash[17];
+    if (path_exists(finished) && manifest_read(&manifest, build->site, &ignored) == 0)
+        noted = manifest_option(&manifest, "templates");
+    else if (journal_read(&journal, build->site, &ignored) > 0)
+        noted = json_string_value(json_object_get(json_object_get(journal.identity, "recipe"), "templates"));
+    build->templates_kept = noted && path_exists(path) &&
+                            file_read_all(path, TEMPLATES_BYTES_MAX, &build->templates, &ignored) == 0 &&
+                            strcmp(hash_text(hash64(build->templates.data, build->templates.size), hash), noted) == 0;
+    if (!build->templates_kept)
         buf_reset(&build->templates);
-    build->templates_kept = taken;
-    mem_free(path);
-    mem_free(finished);
-    return taken;
+    return build->templates_kept;
 }
 
 /* Makes the renderings of the dump's own templates; the other processes receive them as bytes. First process only. */
@@ -182,23 +163,27 @@ int build_plan(struct build *build, struct error *err)
 
 int build_identify(struct build *build, struct error *err)
 {
+    json_t *inputs;
+    char text[17];
     memcpy(build->recipe.templates, build->inputs.templates_hash, sizeof build->recipe.templates);
     build->recipe.templates_bytes = build->templates.size;
-    return make_identity(build, &build->identity, err);
+    TRY(directory_inputs(&build->inputs, &inputs, err));
+    build->identity = json_pack("{so ss so}", "inputs", inputs, "vocabulary",
+                                build->recipe.learned ? "learned" : hash_text(hash_of_vocabulary(build), text),
+                                "recipe", dataset_recipe_json(&build->recipe)); /* see directory.h */
+    return 0;
 }
 
 int build_compare(struct build *build, struct error *err)
 {
-    struct buf first = {0};
-    char *own = json_dumps(build->identity, JSON_COMPACT | JSON_SORT_KEYS);
+    SCOPED(buf_release) struct buf first = {0};
+    SCOPED(mem_free_at) char *own = json_dumps(build->identity, JSON_COMPACT | JSON_SORT_KEYS);
     if (build_is_first(build))
         buf_add_text(&first, own);
     int result = ranks_broadcast(build->ranks, &first, err);
     if (result == 0 && !str_equal(buf_str(&first), str_of(own)))
         result = fail(err, ERR_MISMATCH, "process %u has other inputs, vocabulary or options than the first one",
                       ranks_rank(build->ranks));
-    free(own);
-    buf_release(&first);
     return ranks_barrier(build->ranks, result, err);
 }
 
@@ -207,15 +192,12 @@ static int check_disk(const struct build *build, struct error *err)
     char needed[32], there[32];
     const uint64_t more = build->plan.disk_bytes - build->plan.old_bytes - build->plan.spool_bytes;
     const int64_t bytes = path_free_bytes(build->directory, err);
-    if (bytes < 0)
-        return -1;
-    if ((uint64_t)bytes < more) {
-        fail_at(err, ERR_RESOURCE, build->directory, ERROR_NO_OFFSET,
-                "needs about %s of disk while building, %s are free", format_bytes(more, needed),
-                format_bytes((uint64_t)bytes, there));
-        return hint(err, "nothing was written; choose an --out on a larger disk, or fewer lengths with --seq");
-    }
-    return 0;
+    TRY(bytes);
+    if ((uint64_t)bytes >= more)
+        return 0;
+    fail_at(err, ERR_RESOURCE, build->directory, ERROR_NO_OFFSET, "needs about %s of disk while building, %s are free",
+            format_bytes(more, needed), format_bytes((uint64_t)bytes, there));
+    return hint(err, "nothing was written; choose an --out on a larger disk, or fewer lengths with --seq");
 }
 
 int build_check_directory(struct build *build, struct error *err)
@@ -254,16 +236,15 @@ static int claim_fresh(struct build *build, struct error *err)
         return DIRECTORY_FINISHED; /* of this very command: this start has only finished what an earlier one had
                                     * begun */
     const struct opt_paths *exclude = &build->settings->exclude;
-    struct path_list inputs = {.names = mem_clear(build->inputs.count + exclude->count + 2, sizeof *inputs.names)};
+    SCOPED(mem_free_at) char **names = mem_clear(build->inputs.count + exclude->count + 2, sizeof *names);
+    struct path_list inputs = {.names = names};
     for (size_t i = 0; i < build->inputs.count; i++)
         inputs.names[inputs.count++] = build->inputs.paths[i];
     if (settings_templates_file(build->settings))
         inputs.names[inputs.count++] = (char *)(uintptr_t)settings_templates_file(build->settings);
     for (size_t i = 0; i < exclude->count; i++)
         inputs.names[inputs.count++] = (char *)(uintptr_t)exclude->items[i];
-    const int checked = fresh_check(build->directory, &inputs, build->settings->vocab, err);
-    mem_free(inputs.names);
-    TRY(checked);
+    TRY(fresh_check(build->directory, &inputs, build->settings->vocab, err));
     TRY(fresh_look(build->directory, err));
     int state = directory_look(build->site, build->identity, &build->journal, err);
     if (state < 0 && err->kind == ERR_MISMATCH) {

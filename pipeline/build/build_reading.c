@@ -73,13 +73,14 @@ int collector_advance(struct collector *collector, const struct feed_job *job, s
     return save_is_due(collector) ? collector_save(collector, err) : 0;
 }
 
-int collector_add(struct collector *collector, const struct feed_job *job, const struct digested *digested,
-                  struct error *err)
+static int collect_digest(struct collector *collector, void *slot, struct error *err)
 {
-    collector_count(collector, job, &digested->counts, &digested->missing);
+    const struct digest_job *job = slot;
+    const struct digested *digested = &job->digested;
+    collector_count(collector, &job->feed, &digested->counts, &digested->missing);
     for (size_t set = 0; set < collector->set_count; set++)
         TRY(spill_add(&collector->spill, set, digested->samples[set].data, digested->samples[set].size, err));
-    return collector_advance(collector, job, err);
+    return collector_advance(collector, &job->feed, err);
 }
 
 void collector_close(struct collector *collector)
@@ -97,13 +98,6 @@ struct reading {
     struct extent_task task; /* the current task */
     double task_started;     /* clock */
 };
-
-static void digest_job(const void *context, void *digest, void *slot)
-{
-    const struct reading *reading = context;
-    struct digest_job *job = slot;
-    digest_group(digest, &reading->options->inputs->articles[job->feed.file], &job->feed.group, &job->digested);
-}
 
 /* How many bytes this process has to read, and how many of them precede a place: of everything for a single process,
  * else of its extent. `total` is 0 for a pipe. */
@@ -135,23 +129,8 @@ static void show_progress(struct reading *reading, const struct feed_job *job)
 static int collect(void *context, void *slot, struct error *err)
 {
     struct reading *reading = context;
-    struct digest_job *job = slot;
-    TRY(collector_add(&reading->collector, &job->feed, &job->digested, err));
-    if (progress_due(&reading->progress))
-        show_progress(reading, &job->feed);
-    return BELT_NEXT;
-}
-
-static void work_on_job(const void *context, void *worker, void *slot)
-{
-    const struct reading *reading = context;
-    reading->options->work->work(worker, reading->options->inputs, slot);
-}
-
-static int collect_job(void *context, void *slot, struct error *err)
-{
-    struct reading *reading = context;
-    TRY(reading->options->work->collect(&reading->collector, slot, err));
+    TRY(reading->options->work ? reading->options->collect(&reading->collector, slot, err)
+                               : collect_digest(&reading->collector, slot, err));
     if (progress_due(&reading->progress))
         show_progress(reading, slot); /* a job begins with a struct feed_job */
     return BELT_NEXT;
@@ -232,37 +211,37 @@ static int read_tasks(struct reading *reading, const struct buf *tasks, struct e
     return 0;
 }
 
+struct extents reading_extents(const struct reading_options *options)
+{
+    return (struct extents){.directory = options->directory,
+                            .inputs = options->inputs,
+                            .limit = options->recipe->limit,
+                            .spill_count = spill_bucket_count(options->sets, options->set_count)};
+}
+
 /* Finds out what is done, and assigns the rest to processes. First process only. */
 static int share_out(struct reading *reading, bool first_time, struct buf *tasks, struct error *err)
 {
     const struct reading_options *options = reading->options;
     const uint32_t ranks = ranks_count(options->ranks);
-    struct extents extents = {.directory = options->directory,
-                              .inputs = options->inputs,
-                              .limit = options->recipe->limit,
-                              .spill_count = spill_bucket_count(options->sets, options->set_count)};
-    int result = extents_read(&extents, err);
+    SCOPED(extents_release) struct extents extents = reading_extents(options);
+    TRY(extents_read(&extents, err));
     const size_t before = extents.count;
-    if (result == 0)
-        result = extents_join(&extents, err);
-    if (result == 0 && before > 1)
+    TRY(extents_join(&extents, err));
+    if (before > 1)
         log_detail("%zu extents, %zu of them do not fit and are read again", before, before - extents.count);
-    if (result == 0 && first_time) {
-        struct extent sum;
+    if (first_time) {
+        SCOPED(extent_release) struct extent sum;
         extents_sum(&extents, &sum);
         reading->facts->earlier_seconds = reading->collector.earlier_seconds = sum.seconds;
         if (sum.counts.input_bytes > 0)
             log_say("continuing %s: reading", options->directory);
-        extent_release(&sum);
-        result = extents_cut(&extents, ranks, err);
+        TRY(extents_cut(&extents, ranks, err));
     }
-    if (result == 0) {
-        buf_reserve(tasks, extents.count * sizeof(struct extent_task));
-        tasks->size = extents_share(&extents, ranks, (struct extent_task *)tasks->data) * sizeof(struct extent_task);
-        assert(tasks->size <= tasks->capacity);
-    }
-    extents_release(&extents);
-    return result;
+    buf_reserve(tasks, extents.count * sizeof(struct extent_task));
+    tasks->size = extents_share(&extents, ranks, (struct extent_task *)tasks->data) * sizeof(struct extent_task);
+    assert(tasks->size <= tasks->capacity);
+    return 0;
 }
 
 /* One round: 1 if there was something to do, 0 if all is done. */
@@ -283,31 +262,16 @@ static int read_round(struct reading *reading, bool first_time, struct error *er
 int reading_run(const struct reading_options *options, struct build_facts *facts, struct error *err)
 {
     const struct digest_options digest = {.recipe = options->recipe,
+                                          .inputs = options->inputs,
                                           .tokenizer = options->tokenizer,
                                           .vocab = options->vocab,
                                           .repeats = options->repeats,
                                           .only_notes = options->only_notes};
-    const struct feed_work work = {.work_name = "digest",
-                                   .end_name = "collect",
-                                   .work = digest_job,
-                                   .end = collect,
-                                   .job_size = sizeof(struct digest_job),
-                                   .job_release = digest_job_release,
-                                   .worker_open = digest_worker_open,
-                                   .worker_close = digest_worker_close,
-                                   .worker_options = &digest};
+    struct feed_work work = options->work ? *options->work : digest_work(&digest);
+    work.end_name = "collect";
+    work.end = collect;
     facts->again = facts->notes && !options->only_notes;
     facts->notes = options->only_notes;
-    const struct reading_work *other = options->work;
-    const struct feed_work other_work = {.work_name = other ? other->name : NULL,
-                                         .end_name = "collect",
-                                         .work = work_on_job,
-                                         .end = collect_job,
-                                         .job_size = other ? other->job_size : 0,
-                                         .job_release = other ? other->job_release : NULL,
-                                         .worker_open = other ? other->worker_open : NULL,
-                                         .worker_close = other ? other->worker_close : NULL,
-                                         .worker_options = other ? other->worker_options : NULL};
     _Static_assert(FEED_STEPS == BUILD_STEPS, "the summary has a row for each");
     struct reading reading = {.options = options,
                               .facts = facts,
@@ -317,7 +281,7 @@ int reading_run(const struct reading_options *options, struct build_facts *facts
                                             .sets = options->sets,
                                             .set_count = options->set_count,
                                             .started = clock_now()}};
-    feed_open(&reading.feed, other ? &other_work : &work);
+    feed_open(&reading.feed, &work);
     progress_open(&reading.progress);
     int more = read_round(&reading, true, err);
     while (more > 0)

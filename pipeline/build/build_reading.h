@@ -28,28 +28,14 @@ struct collector {
 
 /* Opens the extent that begins at `first`: truncates the spills to its journal. */
 int collector_open(struct collector *collector, uint64_t first, struct error *err);
-/* Takes what a job gave; writes the journal if it is due. */
-int collector_add(struct collector *collector, const struct feed_job *job, const struct digested *digested,
-                  struct error *err);
-/* The same for jobs of another kind: collector_count, then what goes to collector->spill, then collector_advance. */
+/* Takes what a job gave: collector_count, then what goes to collector->spill, then collector_advance, which writes the
+ * journal if it is due. */
 void collector_count(struct collector *collector, const struct feed_job *job, const struct counts *counts,
                      const struct missing *missing);
 int collector_advance(struct collector *collector, const struct feed_job *job, struct error *err);
 /* Makes everything so far durable. */
 int collector_save(struct collector *collector, struct error *err);
 void collector_close(struct collector *collector); /* closes the extent; fine if none is open */
-
-/* What is done with each group where it is not digested: pure, on any thread; then in order. */
-struct reading_work {
-    const char *name;
-    void (*work)(void *worker, const struct inputs *inputs, void *job);
-    int (*collect)(struct collector *collector, void *job, struct error *err); /* see collector_count */
-    size_t job_size;
-    void (*job_release)(void *job);
-    void *(*worker_open)(const void *options);
-    void (*worker_close)(void *worker);
-    const void *worker_options;
-};
 
 struct reading_options {
     const char *directory;
@@ -62,9 +48,13 @@ struct reading_options {
     bool only_notes;
     const struct spill_set *sets;
     size_t set_count;
-    const struct reading_work *work; /* NULL: digest */
+    const struct feed_work *work; /* what is done with each group where it is not digested: all but its end; or NULL */
+    int (*collect)(struct collector *collector, void *job, struct error *err); /* its end: see collector_count */
     struct ranks *ranks;
 };
+
+/* The extents of such a reading; extents_read fills them. */
+struct extents reading_extents(const struct reading_options *options);
 
 /* 0: every window is in the spills. ERR_STOPPED: stopped on request. Sets facts->loads and the figures of earlier
  * starts. */

@@ -23,8 +23,9 @@ struct digest {
     struct word_starts *words; /* for the rules; NULL if masking is by token */
 };
 
-struct digest *digest_open(const struct digest_options *options)
+static void *digest_open(const void *context)
 {
+    const struct digest_options *options = context;
     const struct dataset_recipe *recipe = options->recipe;
     const struct vocab *vocab = options->vocab;
     struct digest *digest = mem_clear(1, sizeof *digest);
@@ -52,10 +53,9 @@ struct digest *digest_open(const struct digest_options *options)
     return digest;
 }
 
-void digest_close(struct digest *digest)
+static void digest_close(void *worker)
 {
-    if (!digest)
-        return;
+    struct digest *digest = worker;
     article_close(digest->reader);
     gram_scratch_release(&digest->grams);
     tokenizer_state_close(digest->tokenizer);
@@ -76,19 +76,12 @@ size_t digest_entry_bytes(const struct dataset_recipe *recipe, size_t i, uint32_
            shard_layout_make(recipe->seq[i], recipe->predictions[i], vocab_size).record_bytes;
 }
 
-void digested_reset(struct digested *digested)
+static void digested_reset(struct digested *digested)
 {
     digested->counts = (struct counts){0};
     missing_reset(&digested->missing);
     for (size_t set = 0; set < SETS_MAX; set++)
         buf_reset(&digested->samples[set]);
-}
-
-void digested_release(struct digested *digested)
-{
-    missing_release(&digested->missing);
-    for (size_t set = 0; set < SETS_MAX; set++)
-        buf_release(&digested->samples[set]);
 }
 
 /* The ids of the sentences of a text. The line feed that ends its last paragraph is no part of it. */
@@ -305,30 +298,35 @@ static void make_samples(struct digest *digest, const struct group *group, size_
     }
 }
 
-void digest_group(struct digest *digest, const struct article_options *article, struct group *group,
-                  struct digested *digested)
+void digest_run_job(const void *context, void *worker, void *slot)
 {
+    struct digest *digest = worker;
+    struct digest_job *job = slot;
     const struct dataset_recipe *recipe = digest->options.recipe;
-    digested_reset(digested);
-    read_documents(digest, article, group, digested);
+    (void)context;
+    digested_reset(&job->digested);
+    read_documents(digest, &digest->options.inputs->articles[job->feed.file], &job->feed.group, &job->digested);
     for (size_t length = 0; !digest->options.only_notes && length < recipe->length_count; length++)
         for (uint32_t copy = 0; copy < recipe->copies; copy++)
-            make_samples(digest, group, length, copy, digested);
+            make_samples(digest, &job->feed.group, length, copy, &job->digested);
 }
 
-void digest_job_release(void *slot)
+static void release_job(void *slot)
 {
     struct digest_job *job = slot;
     feed_job_release(&job->feed);
-    digested_release(&job->digested);
+    missing_release(&job->digested.missing);
+    for (size_t set = 0; set < SETS_MAX; set++)
+        buf_release(&job->digested.samples[set]);
 }
 
-void *digest_worker_open(const void *options)
+struct feed_work digest_work(const struct digest_options *options)
 {
-    return digest_open(options);
-}
-
-void digest_worker_close(void *digest)
-{
-    digest_close(digest);
+    return (struct feed_work){.work_name = "digest",
+                              .work = digest_run_job,
+                              .job_size = sizeof(struct digest_job),
+                              .job_release = release_job,
+                              .worker_open = digest_open,
+                              .worker_close = digest_close,
+                              .worker_options = options};
 }

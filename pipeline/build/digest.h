@@ -15,13 +15,11 @@ struct digested {
     struct buf samples[SETS_MAX]; /* per set: sample_key and record, alternating */
 };
 
-void digested_reset(struct digested *digested);
-void digested_release(struct digested *digested);
-
 struct repeats;
 
 struct digest_options {
     const struct dataset_recipe *recipe;
+    const struct inputs *inputs;
     const struct tokenizer *tokenizer;
     const struct vocab *vocab;
     const struct repeats *repeats; /* to be dropped; or NULL */
@@ -29,23 +27,14 @@ struct digest_options {
                       * Else hashes of documents are in the set after those of samples */
 };
 
-/* Scratch of one thread. */
-struct digest;
-struct digest *digest_open(const struct digest_options *options);
-/* Digests a group into *digested (reset first). `article` holds the options of the group's input. */
-void digest_group(struct digest *digest, const struct article_options *article, struct group *group,
-                  struct digested *digested);
-void digest_close(struct digest *digest);
-
-/* For a feed whose work is to digest: the job, and functions of struct feed_work. The worker is a struct digest, and
- * its options are a struct digest_options. */
 struct digest_job {
     struct feed_job feed; /* first: see feed.h */
     struct digested digested;
 };
-void digest_job_release(void *job);
-void *digest_worker_open(const void *options);
-void digest_worker_close(void *digest);
+/* The work of a feed whose jobs are such: all but its end. */
+struct feed_work digest_work(const struct digest_options *options);
+/* Digests the job's group into job->digested, which it resets first. `digest` is scratch of one thread. */
+void digest_run_job(const void *context, void *digest, void *job);
 
 /* Bytes of a key and record of length number `i`. */
 size_t digest_entry_bytes(const struct dataset_recipe *recipe, size_t i, uint32_t vocab_size);
