@@ -34,12 +34,10 @@ static uint64_t pages_read(const char *site)
         for (size_t i = 0; i < list.count; i++) {
             if (!spill_journal_name(list.names[i], &extent))
                 continue;
-            char *path = path_join(folder, list.names[i]);
-            json_t *object = journal_get(path, &ignored);
+            SCOPED(mem_free_at) char *path = path_join(folder, list.names[i]);
+            json_auto_t *object = journal_get(path, &ignored);
             const json_int_t count = json_integer_value(json_object_get(object, "pages"));
             pages += count > 0 ? (uint64_t)count : 0;
-            json_decref(object);
-            mem_free(path);
         }
     return pages;
 }
@@ -62,11 +60,11 @@ static void add_stage(const char *site, const struct journal *journal, struct bu
 static void add_command(const struct journal *journal, bool fresh, struct buf *out)
 {
     enum { SHOWN = 300 };
+    SCOPED(mem_free_at)
     char *words = journal->command ? json_dumps(journal->command, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
     buf_addf(out, "; the same dsdata build%s command continues it", fresh ? " --fresh" : "");
     if (words)
         buf_addf(out, " (%.*s%s)", SHOWN, words, strlen(words) > SHOWN ? " …" : "");
-    free(words);
 }
 
 /* For an error about a directory that holds no finished dataset (manifest_present): the hint becomes how far the build
@@ -74,8 +72,8 @@ static void add_command(const struct journal *journal, bool fresh, struct buf *o
 static void unfinished_hint(struct error *err)
 {
     struct error ignored;
-    struct journal journal;
-    struct buf text = {0};
+    SCOPED(journal_release) struct journal journal = {0};
+    SCOPED(buf_release) struct buf text = {0};
     const char *directory = err->file;
     if ((err->kind != ERR_USAGE && err->kind != ERR_LOCKED) || !path_is_directory(directory) ||
         holds(directory, MANIFEST_NAME))
@@ -89,9 +87,7 @@ static void unfinished_hint(struct error *err)
         else
             add_command(&journal, fresh, &text);
         hint(err, "%s", buf_text(&text));
-        journal_release(&journal);
     }
-    buf_release(&text);
 }
 
 int main(int argc, char **argv)

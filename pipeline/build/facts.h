@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/str.h"
+#include "pipeline/parts/account.h"
 #include "shards/manifest.h"
 
 #include <jansson.h>
@@ -13,7 +14,7 @@ json_t *build_memory(const char *directory);
 const char *build_source_name(const json_t *build, size_t i);
 /* Row i of the templates without a rendering that cost most, in descending order: its name (folded; anybody may have
  * written it, so escape it wherever it is shown) and figures. False if there is no valid row. */
-#define BUILD_TEMPLATES_MAX 50u
+#define BUILD_TEMPLATES_MAX ACCOUNT_NAMES_MAX
 struct build_template {
     const char *name; /* of `build` */
     uint64_t count, bytes;
@@ -30,7 +31,7 @@ json_t *build_words(const json_t *build);
 
 /* The object that `show --json` prints (root_hash, format_version, … lengths); `build --json` adds to it. The caller
  * owns the reference. `build` may be NULL: then sources have no names. */
-json_t *facts_json(const struct manifest *manifest, const json_t *build);
+json_t *facts_json(const struct manifest *m, const json_t *build);
 
 /* Prints one object and a newline on stdout, and drops the reference. */
 int facts_print(json_t *object, struct error *err);

@@ -52,10 +52,9 @@ static bool is_share_alike(struct str base)
     return false;
 }
 
-static void set_text(json_t *object, const char *key, struct str text)
+static json_t *text_json(struct str text)
 {
-    if (text.size > 0)
-        json_object_set_new(object, key, json_stringn(text.data, text.size));
+    return text.size > 0 ? json_stringn(text.data, text.size) : NULL;
 }
 
 /* {"name", "wiki"} and, if known, "lang" (`language`: typed, stated or guessed; "": not known), "site", "base" (from
@@ -66,15 +65,11 @@ static json_t *provenance_json(const char *path, const struct siteinfo *siteinfo
     char date[11];
     const char *slash = strrchr(path, '/');
     const struct str wiki = siteinfo->dbname.data ? siteinfo->dbname : STR("");
-    json_t *origin = json_pack("{so ss%}", "name", json_name(path), "wiki", wiki.data, wiki.size);
-    set_text(origin, "lang", str_of(language));
-    set_text(origin, "site", siteinfo->sitename);
-    set_text(origin, "base", siteinfo->base);
-    if (siteinfo->base.size > 0 && find_date(slash ? slash + 1 : path, date))
-        set_text(origin, "date", str_of(date));
-    if (is_share_alike(siteinfo->base))
-        set_text(origin, "licence", STR(LICENCE));
-    return origin;
+    const bool dated = siteinfo->base.size > 0 && find_date(slash ? slash + 1 : path, date);
+    return json_pack("{so ss% so* so* so* ss* ss*}", "name", json_name(path), "wiki", wiki.data, wiki.size, "lang",
+                     text_json(str_of(language)), "site", text_json(siteinfo->sitename), "base",
+                     text_json(siteinfo->base), "date", dated ? date : NULL, "licence",
+                     is_share_alike(siteinfo->base) ? LICENCE : NULL);
 }
 
 #define LANGUAGES_NAMED 5 /* on the closing screen */
@@ -219,7 +214,7 @@ static void say_templates(const struct counts *counts)
 /* "holes      21 per MB of wiki text (de 20, fi 212); worst: {{TA}} 61; kept as sentences 2: {{X}} 2" */
 static void say_holes(const struct manifest *manifest, const struct missing *missing)
 {
-    struct buf line = {0};
+    SCOPED(buf_release) struct buf line = {0};
     char count[32];
     const struct manifest_language all = manifest_holes(manifest);
     if (all.bytes == 0)
@@ -238,7 +233,6 @@ static void say_holes(const struct manifest *manifest, const struct missing *mis
         missing_worst(&missing->sentences, &line);
     }
     log_say("holes      %s", buf_text(&line));
-    buf_release(&line);
 }
 
 static void say_sums(const struct counts *counts)
@@ -276,13 +270,12 @@ static const char *slowest(const struct build_facts *facts)
 static int print_json(const char *directory, const struct manifest *manifest, const struct build_facts *facts,
                       struct error *err)
 {
-    char *next = next_command(directory);
-    json_t *build = build_memory(directory), *object = facts_json(manifest, build);
+    SCOPED(mem_free_at) char *next = next_command(directory);
+    json_auto_t *build = build_memory(directory);
+    json_t *object = facts_json(manifest, build);
     json_object_set_new(object, "seconds", json_real(facts ? facts->seconds : 0.0));
     json_object_set_new(object, "peak_memory_bytes", json_integer((json_int_t)mem_peak_bytes()));
     json_object_set_new(object, "next", json_string(next));
-    mem_free(next);
-    json_decref(build);
     return facts_print(object, err);
 }
 
@@ -346,21 +339,6 @@ static json_t *loads_json(const struct build_facts *facts)
     return loads;
 }
 
-/* {"rows": [{"name", "count", "bytes"}, … most bytes first, then by name], "missed": the most that a row's bytes may
- * lack}. Not part of the dataset, because what the bounded table forgets may depend on how the work was divided. */
-static json_t *templates_json(const struct name_counts *templates)
-{
-    uint32_t top[BUILD_TEMPLATES_MAX];
-    const size_t count = name_counts_top(templates, top, BUILD_TEMPLATES_MAX);
-    json_t *rows = json_array();
-    for (size_t i = 0; i < count; i++) {
-        const struct name_count *row = &templates->rows[top[i]];
-        json_array_append_new(rows, json_pack("{ss sI sI}", "name", name_counts_name(templates, row), "count",
-                                              (json_int_t)row->count, "bytes", (json_int_t)row->bytes));
-    }
-    return json_pack("{so sI}", "rows", rows, "missed", (json_int_t)templates->missed);
-}
-
 int summary_build_json(const char *directory, const struct dsdata_settings *settings, const struct inputs *inputs,
                        const struct resource_plan *plan, json_t *identity, const struct counts *counts,
                        const struct missing *missing, const struct build_facts *facts, struct error *err)
@@ -377,23 +355,22 @@ int summary_build_json(const char *directory, const struct dsdata_settings *sett
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     struct utsname host;
     uname(&host);
-    json_t *object = json_pack(
-        "{so so sO ss ss ss sI sI sI sf sI sI sI s{sIsI} s{sIsI} so so so so so}", "sources", sources, "command",
+    json_auto_t *object = json_pack(
+        "{so so sO ss ss ss sI sI sI sf sI sI sI s{sIsI} s{sIsI} so s{sosI} so so so}", "sources", sources, "command",
         command, "identity", identity, "date", date, "host", host.nodename, "versions", settings->program->version,
         "processes", (json_int_t)facts->processes, "threads", (json_int_t)plan->threads, "memory",
         (json_int_t)plan->memory, "seconds", facts->seconds, "peak_memory_bytes", (json_int_t)mem_peak_bytes(),
         "xml_bytes", (json_int_t)counts->input_bytes, "duplicates", (json_int_t)facts->duplicates, "damage", "places",
         (json_int_t)counts->gaps, "bytes", (json_int_t)counts->gap_bytes, "sums", "right",
         (json_int_t)counts->sums_right, "wrong", (json_int_t)counts->sums_wrong, "thread_seconds", loads_json(facts),
-        "templates", templates_json(&missing->templates), "holes", account_names(&missing->holes, BUILD_TEMPLATES_MAX),
-        "sentences", account_names(&missing->sentences, BUILD_TEMPLATES_MAX), "leaks",
-        account_names(&missing->leaks, BUILD_TEMPLATES_MAX));
-    char *text = object ? json_dumps(object, JSON_INDENT(1)) : NULL;
-    json_decref(object);
+        /* Templates: most bytes first, then by name; "missed": the most that a row's bytes may lack. They are not part of
+         * the dataset, because what the bounded table forgets may depend on how the work was divided. */
+        "templates", "rows", account_names(&missing->templates, true), "missed", (json_int_t)missing->templates.missed,
+        "holes", account_names(&missing->holes, false), "sentences", account_names(&missing->sentences, false), "leaks",
+        account_names(&missing->leaks, false));
+    SCOPED(mem_free_at) char *text = object ? json_dumps(object, JSON_INDENT(1)) : NULL;
     if (!text)
         return fail(err, ERR_BUG, "build.json cannot be made: a name on the command line is not UTF-8");
     SCOPED(mem_free_at) char *path = path_join(directory, BUILD_NAME);
-    int result = file_write_all(path, text, strlen(text), err);
-    free(text);
-    return result;
+    return file_write_all(path, text, strlen(text), err);
 }

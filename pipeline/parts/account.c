@@ -3,8 +3,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-#define LEAKS_LISTED 50u /* as build.json lists them */
-
 static void say_documents(const struct counts *counts, bool of_pages)
 {
     SCOPED(buf_release) struct buf dropped = {0};
@@ -25,13 +23,12 @@ static void say_examples(const struct examples *examples)
 
 static void say_leaks(const struct counts *counts, const struct missing *missing)
 {
-    struct buf worst = {0};
+    SCOPED(buf_release) struct buf worst = {0};
     char count[32];
     if (counts->leaks == 0)
         return;
     missing_worst_leaks(missing, &worst);
     log_say("leaks      %s; worst: %s", format_count(counts->leaks, count), buf_text(&worst));
-    buf_release(&worst);
 }
 
 void account_say(const struct counts *counts, const struct missing *missing, bool of_pages)
@@ -48,14 +45,17 @@ void account_say(const struct counts *counts, const struct missing *missing, boo
         log_say("damage     %s", buf_text(&damage));
 }
 
-json_t *account_names(const struct name_counts *table, size_t max)
+json_t *account_names(const struct name_counts *table, bool bytes)
 {
-    SCOPED(mem_free_at) uint32_t *top = mem_array(max, sizeof *top);
-    const size_t count = name_counts_top(table, top, max);
+    uint32_t top[ACCOUNT_NAMES_MAX];
+    const size_t count = name_counts_top(table, top, ACCOUNT_NAMES_MAX);
     json_t *rows = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(rows, json_pack("{ss sI}", "name", name_counts_name(table, &table->rows[top[i]]), "count",
-                                              (json_int_t)table->rows[top[i]].count));
+    for (size_t i = 0; i < count; i++) {
+        const struct name_count *row = &table->rows[top[i]];
+        json_array_append_new(rows, json_pack("{ss sI so*}", "name", name_counts_name(table, row), "count",
+                                              (json_int_t)row->count, "bytes",
+                                              bytes ? json_integer((json_int_t)row->bytes) : NULL));
+    }
     return rows;
 }
 
@@ -74,7 +74,7 @@ void account_json(const struct counts *counts, const struct missing *missing, js
     json_object_set_new(object, "repaired", repaired);
     json_object_set_new(object, "examples", examples_json(&missing->dropped));
     json_object_set_new(object, "repaired_documents", json_integer((json_int_t)counts->repaired_documents));
-    json_object_set_new(object, "leaks",
-                        json_pack("{sI so}", "count", (json_int_t)counts->leaks, "worst",
-                                  account_names(&missing->leaks, LEAKS_LISTED)));
+    json_object_set_new(
+        object, "leaks",
+        json_pack("{sI so}", "count", (json_int_t)counts->leaks, "worst", account_names(&missing->leaks, false)));
 }

@@ -16,8 +16,9 @@
  *     damage     1 place, 1.2 kB of the file skipped */
 void account_say(const struct counts *counts, const struct missing *missing, bool of_pages);
 
-/* [{"name", "count"}, … most first]: at most `max` rows of a table. */
-json_t *account_names(const struct name_counts *table, size_t max);
+/* [{"name", "count"}, … most first]: at most ACCOUNT_NAMES_MAX rows of a table; with `bytes` also "bytes". */
+#define ACCOUNT_NAMES_MAX 50u
+json_t *account_names(const struct name_counts *table, bool bytes);
 
 /* Adds the keys "dropped", "repaired", "repaired_documents" and "leaks", as `show --json` has them, and "examples": for
  * each reason the first document that was dropped. */

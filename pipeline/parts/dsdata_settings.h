@@ -115,6 +115,12 @@ static inline const char *settings_input(const struct dsdata_settings *settings,
     return bare->items[i];
 }
 
+/* The file or folder that --out names; NULL: standard output. */
+static inline const char *settings_out(const struct dsdata_settings *settings)
+{
+    return settings->out && strcmp(settings->out, "-") != 0 ? settings->out : NULL;
+}
+
 /* The file that --templates names, or NULL. */
 static inline const char *settings_templates_file(const struct dsdata_settings *settings)
 {

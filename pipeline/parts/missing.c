@@ -1,5 +1,6 @@
 #include "pipeline/parts/missing.h"
 
+#include "base/mem.h"
 #include "base/progress.h"
 #include "pipeline/parts/counts.h"
 
@@ -10,7 +11,7 @@
 /* Copies as much of the text as fits, in whole characters. */
 static void keep(const struct buf *text, char out[EXAMPLE_BYTES])
 {
-    struct buf clean = {0};
+    SCOPED(buf_release) struct buf clean = {0};
     utf8_replace(buf_str(text), &clean);
     size_t size = clean.size < EXAMPLE_BYTES ? clean.size : EXAMPLE_BYTES - 1;
     while (size > 0 && size < clean.size && ((unsigned char)clean.data[size] & 0xC0) == 0x80)
@@ -18,13 +19,12 @@ static void keep(const struct buf *text, char out[EXAMPLE_BYTES])
     for (size_t i = 0; i < size; i++)
         out[i] = (unsigned char)clean.data[i] < ' ' || clean.data[i] == 0x7F ? ' ' : clean.data[i];
     out[size] = '\0';
-    buf_release(&clean);
 }
 
 void examples_note(struct examples *examples, enum page_fate fate, const char *input, struct str title,
                    struct str bytes, uint64_t at)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     char offset[32];
     if (examples->items[fate][0])
         return;
@@ -45,7 +45,6 @@ void examples_note(struct examples *examples, enum page_fate fate, const char *i
         }
     }
     keep(&text, examples->items[fate]);
-    buf_release(&text);
 }
 
 void examples_merge(struct examples *into, const struct examples *later)
