@@ -65,7 +65,8 @@ void section_pieces(struct buf *page, const struct corpus_report *report);
 void section_masks(struct buf *page, const struct corpus_report *report);
 int section_samples(struct buf *page, const struct corpus_report *report, struct error *err);
 
-/* Begins a table row with its name: "128 train". */
+/* Begin a table row with its name, which may be from a file; or "128 train". */
+void section_row(struct buf *page, const char *name);
 void section_row_length(struct buf *page, const struct manifest_length *length);
 /* Says which samples the figures are based on: all, or a selection. */
 void section_basis(struct buf *page, const struct figures *figures);

@@ -88,7 +88,8 @@ static const char *source_text(const struct card *card, size_t i, const char *ke
 /* The languages that were given, guessed or stated by wikis. */
 static void add_languages(const struct card *card)
 {
-    json_t *codes = json_object(), *ignored;
+    json_auto_t *codes = json_object();
+    json_t *ignored;
     const struct manifest *manifest = card->manifest;
     const char *const options[] = {"lang", "languages"}, *code;
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
@@ -105,7 +106,6 @@ static void add_languages(const struct card *card)
     if (json_object_size(codes) > 0)
         buf_add_text(card->out, "language:\n");
     json_object_foreach(codes, code, ignored) buf_addf(card->out, "- \"%s\"\n", code);
-    json_decref(codes);
 }
 
 /* The licence that all sources state, or NULL. */
@@ -240,16 +240,14 @@ static void add_options(const struct card *card)
     buf_add_text(card->out, "\n## Settings\n\nAll that decides the bytes, filters and their thresholds included:\n\n"
                             "| setting | value |\n|---|---|\n");
     for (size_t i = 0; i < m->option_count; i++) {
-        struct buf value = {0};
-        json_t *text = json_string(m->options[i].value);
+        SCOPED(buf_release) struct buf value = {0};
+        json_auto_t *text = json_string(m->options[i].value);
         dataset_recipe_value_text(m->options[i].name, text, &value);
         buf_add_text(card->out, "| ");
         add_text(card->out, m->options[i].name);
         buf_add_text(card->out, " | ");
         add_text(card->out, buf_text(&value));
         buf_add_text(card->out, " |\n");
-        json_decref(text);
-        buf_release(&value);
     }
 }
 
@@ -260,10 +258,9 @@ static void add_word(const struct card *card, struct buf *command, const char *w
     for (const char *at = word; *at && *at != '/'; at++)
         if (*at == '=')
             path = at + 1;
-    struct buf shown = {0};
+    SCOPED(buf_release) struct buf shown = {0};
     buf_addf(&shown, "%.*s%s", (int)(path - word), word, shown_path(card, path));
     command_add(command, buf_text(&shown));
-    buf_release(&shown);
 }
 
 static void add_rebuild(const struct card *card)
@@ -273,13 +270,12 @@ static void add_rebuild(const struct card *card)
     size_t i;
     buf_add_text(card->out, "\n## How to build it again\n\n");
     if (words) {
-        struct buf command = {0};
+        SCOPED(buf_release) struct buf command = {0};
         buf_add_text(card->out,
                      "The command, as build.json has it, without the folders that its files were in:\n\n    ");
         json_array_foreach(words, i, word) add_word(card, &command, json_string_value(word));
         buf_add_text(card->out, buf_text(&command));
         buf_add_text(card->out, "\n\n");
-        buf_release(&command);
     }
     buf_addf(card->out,
              "On the sources above it gives the same bytes, for any number of threads and processes: `dsdata show` of "
@@ -291,20 +287,17 @@ static void add_rebuild(const struct card *card)
 
 int dataset_card_make(struct buf *out, const char *directory, struct error *err)
 {
-    struct manifest manifest;
+    SCOPED(manifest_release) struct manifest manifest = {0};
+    SCOPED(mem_free_at) char *full = path_full(directory);
     TRY(manifest_read(&manifest, directory, err));
-    json_t *build = build_memory(directory);
+    json_auto_t *build = build_memory(directory);
     const struct card card = {
         .out = out, .manifest = &manifest, .build = build, .folder = common_folder(build, manifest.source_count)};
-    char *full = path_full(directory);
     add_head(&card, last_part(full));
     add_figures(&card);
     add_sources(&card);
     add_dropped(&card);
     add_options(&card);
     add_rebuild(&card);
-    mem_free(full);
-    json_decref(build);
-    manifest_release(&manifest);
     return 0;
 }

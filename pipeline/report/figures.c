@@ -97,34 +97,30 @@ static void count_sample(struct length_figures *figures, const struct pieces *pi
 static int read_run(const struct dataset *dataset, uint64_t from, uint64_t count, struct length_figures *figures,
                     const struct pieces *pieces, struct error *err)
 {
-    struct sample sample = sample_make(&dataset->layout);
-    int result = stop_requested() ? fail(err, ERR_STOPPED, "stopped on request; no files were left") : 0;
-    for (uint64_t i = from; i < from + count && result == 0; i++) {
-        result = dataset_sample(dataset, i, &sample, err);
-        if (result == 0)
-            count_sample(figures, pieces, &sample);
+    SCOPED(sample_release) struct sample sample = sample_make(&dataset->layout);
+    if (stop_requested())
+        return fail(err, ERR_STOPPED, "stopped on request; no files were left");
+    for (uint64_t i = from; i < from + count; i++) {
+        TRY(dataset_sample(dataset, i, &sample, err));
+        count_sample(figures, pieces, &sample);
     }
-    sample_release(&sample);
-    return result;
+    return 0;
 }
 
 static int read_length(const char *directory, struct length_figures *figures, const struct pieces *pieces,
                        struct error *err)
 {
-    struct dataset dataset;
+    SCOPED(dataset_close) struct dataset dataset = {0};
     const uint64_t samples = figures->length->samples;
     const uint64_t runs = samples > FIGURES_SAMPLES ? FIGURES_RUNS : (samples + FIGURES_RUN - 1) / FIGURES_RUN;
-    int result = dataset_open(&dataset, directory, figures->length->seq, figures->length->split, err);
-    if (result < 0)
-        return -1;
-    for (uint64_t run = 0; run < runs && result == 0; run++) {
+    TRY(dataset_open(&dataset, directory, figures->length->seq, figures->length->split, err));
+    for (uint64_t run = 0; run < runs; run++) {
         const uint64_t from =
             samples > FIGURES_SAMPLES ? run * ((samples - FIGURES_RUN) / (FIGURES_RUNS - 1)) : run * FIGURES_RUN;
         const uint64_t left = samples - from;
-        result = read_run(&dataset, from, left < FIGURES_RUN ? left : FIGURES_RUN, figures, pieces, err);
+        TRY(read_run(&dataset, from, left < FIGURES_RUN ? left : FIGURES_RUN, figures, pieces, err));
     }
-    dataset_close(&dataset);
-    return result;
+    return 0;
 }
 
 int figures_read(struct figures *figures, const char *directory, const struct manifest *manifest,

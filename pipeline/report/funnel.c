@@ -1,6 +1,7 @@
 /* From the bytes of the sources to samples: what is left after each step, and why the rest was dropped. */
 #include "pipeline/report/corpus_sections.h"
 
+#include "base/mem.h"
 #include "pipeline/parts/counts.h"
 
 #include <stdlib.h>
@@ -53,12 +54,11 @@ static void step_text(struct buf *page, const struct manifest *m, uint64_t kept,
     const uint64_t all = manifest_text_bytes(m);
     uint64_t pages = m->pages_kept;
     char figure[32], count[32], share[32];
-    struct buf what = {0};
+    SCOPED(buf_release) struct buf what = {0};
     for (size_t i = 0; i < m->dropped_count; i++)
         pages += m->dropped[i].pages;
     buf_addf(&what, "of text in %s %s", format_count(pages, count), records(m));
     step(page, format_bytes(all, figure), buf_text(&what));
-    buf_release(&what);
     buf_add_text(page, "<div class=\"stack\" aria-hidden=\"true\">");
     bar(page, "first", kept, widest);
     bar(page, "second", all - kept - dropped, widest);
@@ -76,12 +76,11 @@ static void step_samples(struct buf *page, const struct manifest *m, uint32_t se
                                  *valid = manifest_find(m, seq, SPLIT_VALID);
     char samples[32], tokens[32], held[32], filled[32];
     const uint64_t all = train->samples + valid->samples, used = train->tokens + valid->tokens;
-    struct buf what = {0};
+    SCOPED(buf_release) struct buf what = {0};
     buf_addf(&what, "samples of length %u <span class=\"soft\">· %s of them held out · %s tokens, %s filled</span>",
              seq, format_count(valid->samples, held), format_count(used, tokens), html_share(used, all * seq, filled));
     step(page, format_count(all, samples), buf_text(&what));
     buf_add_text(page, "</li>\n");
-    buf_release(&what);
 }
 
 static void put_steps(struct buf *page, const struct corpus_report *report, uint64_t kept, uint64_t dropped)
@@ -91,7 +90,7 @@ static void put_steps(struct buf *page, const struct corpus_report *report, uint
     const uint64_t unpacked = decoded > 0 ? (uint64_t)decoded : 0;
     uint64_t sources = 0, widest = manifest_text_bytes(m);
     char count[32];
-    struct buf what = {0};
+    SCOPED(buf_release) struct buf what = {0};
     for (size_t i = 0; i < m->source_count; i++)
         sources += m->sources[i].bytes;
     widest = sources > widest ? sources : widest;
@@ -106,7 +105,6 @@ static void put_steps(struct buf *page, const struct corpus_report *report, uint
     for (size_t i = 0; i < m->length_count && i < FIGURES_LENGTHS; i += SPLITS)
         step_samples(page, m, m->lengths[i].seq);
     buf_add_text(page, "</ol>\n");
-    buf_release(&what);
 }
 
 /* --------------------------------------------------------------------------------------------- the reasons */
@@ -205,9 +203,7 @@ static void put_repaired(struct buf *page, const struct manifest *m)
         return;
     html_table(page, "Documents that were kept although something in them was ill-formed", columns);
     for (size_t i = 0; i < m->repaired_count && i < ROWS_MAX; i++) {
-        buf_add_text(page, "<tr><th scope=\"row\">");
-        html_name(page, repair_words_of(m->repaired[i].name));
-        buf_add_text(page, "</th>");
+        section_row(page, repair_words_of(m->repaired[i].name));
         html_cell_count(page, m->repaired[i].documents);
         html_cell_share(page, m->repaired[i].documents, m->pages_kept);
         html_cell_bar(page, m->repaired[i].documents, m->pages_kept);

@@ -58,9 +58,7 @@ static void put_sources(struct buf *page, const struct corpus_report *report)
     html_table(page, "Sources, as they were named when the dataset was built", columns);
     for (size_t i = 0; i < m->source_count && i < SOURCES_SHOWN; i++) {
         const char *name = build_source_name(report->build, i);
-        buf_add_text(page, "<tr><th scope=\"row\">");
-        html_name(page, name ? base_name(name) : "(name not known)");
-        buf_add_text(page, "</th>");
+        section_row(page, name ? base_name(name) : "(name not known)");
         html_cell_count(page, m->sources[i].bytes);
         buf_addf(page, "<td><code>%s</code></td></tr>\n", hash_text(m->sources[i].hash, hash));
     }
@@ -75,9 +73,8 @@ static void put_settings(struct buf *page, const struct manifest *m)
     enum { SHOWN = 64 };
     html_table(page, "Settings, as the manifest spells them", columns);
     for (size_t i = 0; i < m->option_count && i < SHOWN; i++) {
-        buf_add_text(page, "<tr><th scope=\"row\">");
-        html_name(page, m->options[i].name);
-        buf_add_text(page, "</th><td>");
+        section_row(page, m->options[i].name);
+        buf_add_text(page, "<td>");
         html_name(page, m->options[i].value);
         buf_add_text(page, "</td></tr>\n");
     }

@@ -68,6 +68,13 @@ void section_masks(struct buf *page, const struct corpus_report *report)
     html_section_end(page);
 }
 
+void section_row(struct buf *page, const char *name)
+{
+    buf_add_text(page, "<tr><th scope=\"row\">");
+    html_name(page, name);
+    buf_add_text(page, "</th>");
+}
+
 void section_row_length(struct buf *page, const struct manifest_length *length)
 {
     buf_addf(page, "<tr><th scope=\"row\">%u %s</th>", length->seq, split_names[length->split]);

@@ -5,12 +5,29 @@
 
 #define LANGUAGES_SHOWN 40
 
+/* A table of the names under a key of build.json. */
+static void put_names(struct buf *page, const struct corpus_report *report, const char *key, const char *caption,
+                      const char *const *columns, uint64_t all)
+{
+    struct build_template row, first;
+    if (!build_name(report->build, key, 0, &first))
+        return;
+    html_table(page, caption, columns);
+    for (size_t i = 0; build_name(report->build, key, i, &row); i++) {
+        section_row(page, row.name);
+        html_cell_count(page, row.count);
+        html_cell_share(page, row.count, all);
+        html_cell_bar(page, row.count, first.count);
+        buf_add_text(page, "</tr>\n");
+    }
+    html_table_end(page);
+}
+
 static void add_holes(struct buf *page, const struct corpus_report *report)
 {
     static const char *const columns[] = {"Template", "#Holes", "#Share", "", NULL};
     const struct manifest_language all = manifest_holes(&report->manifest);
     char count[32];
-    struct build_template row, first = {0};
     buf_addf(page, "<p>%s of them stood in a sentence, with words before and after them: %.0f holes per MB of text",
              format_count(all.holes, count), manifest_holes_per_mb(&all));
     for (size_t i = 0; i < report->manifest.language_count && i < LANGUAGES_SHOWN; i++) {
@@ -20,47 +37,23 @@ static void add_holes(struct buf *page, const struct corpus_report *report)
         buf_addf(page, " %.0f", manifest_holes_per_mb(language));
     }
     buf_addf(page, "%s.</p>\n", report->manifest.language_count > 0 ? ")" : "");
-    if (!build_name(report->build, "holes", 0, &first))
-        return;
-    html_table(page, "Templates by the holes that they left", columns);
-    for (size_t i = 0; build_name(report->build, "holes", i, &row); i++) {
-        buf_add_text(page, "<tr><th scope=\"row\">");
-        html_name(page, row.name);
-        buf_add_text(page, "</th>");
-        html_cell_count(page, row.count);
-        html_cell_share(page, row.count, all.holes);
-        html_cell_bar(page, row.count, first.count);
-        buf_add_text(page, "</tr>\n");
-    }
-    html_table_end(page);
+    put_names(page, report, "holes", "Templates by the holes that they left", columns, all.holes);
 }
 
 /* What was kept of templates without a rendering: the list in which to look for notes. */
 static void add_sentences(struct buf *page, const struct corpus_report *report)
 {
     static const char *const columns[] = {"Template", "#Sentences", "#Share", "", NULL};
+    const uint64_t sentences = report->manifest.unknown.sentences;
     char count[32];
-    struct build_template row, first = {0};
-    if (report->manifest.unknown.sentences == 0)
+    if (sentences == 0)
         return;
     buf_addf(
         page,
         "<p>%s others have one argument that is a sentence, which was kept: a line <code>name&#160;=</code> in that "
         "file drops it.</p>\n",
-        format_count(report->manifest.unknown.sentences, count));
-    if (!build_name(report->build, "sentences", 0, &first))
-        return;
-    html_table(page, "Templates by the sentences that were kept", columns);
-    for (size_t i = 0; build_name(report->build, "sentences", i, &row); i++) {
-        buf_add_text(page, "<tr><th scope=\"row\">");
-        html_name(page, row.name);
-        buf_add_text(page, "</th>");
-        html_cell_count(page, row.count);
-        html_cell_share(page, row.count, report->manifest.unknown.sentences);
-        html_cell_bar(page, row.count, first.count);
-        buf_add_text(page, "</tr>\n");
-    }
-    html_table_end(page);
+        format_count(sentences, count));
+    put_names(page, report, "sentences", "Templates by the sentences that were kept", columns, sentences);
 }
 
 static void add_leaks(struct buf *page, const struct corpus_report *report)
@@ -68,26 +61,13 @@ static void add_leaks(struct buf *page, const struct corpus_report *report)
     static const char *const columns[] = {"Template or page", "#Leaks", "#Share", "", NULL};
     const uint64_t leaks = report->manifest.leaks;
     char count[32];
-    struct build_template row, first = {0};
     if (leaks == 0)
         return;
     buf_addf(page,
              "<p>%s leaks: strings with the form of markup that nothing accounts for. They are not in the text, except "
              "&lt;name&gt; alone.</p>\n",
              format_count(leaks, count));
-    if (!build_name(report->build, "leaks", 0, &first))
-        return;
-    html_table(page, "Where the leaks were", columns);
-    for (size_t i = 0; build_name(report->build, "leaks", i, &row); i++) {
-        buf_add_text(page, "<tr><th scope=\"row\">");
-        html_name(page, row.name);
-        buf_add_text(page, "</th>");
-        html_cell_count(page, row.count);
-        html_cell_share(page, row.count, leaks);
-        html_cell_bar(page, row.count, first.count);
-        buf_add_text(page, "</tr>\n");
-    }
-    html_table_end(page);
+    put_names(page, report, "leaks", "Where the leaks were", columns, leaks);
 }
 
 void section_templates(struct buf *page, const struct corpus_report *report)
@@ -117,9 +97,7 @@ void section_templates(struct buf *page, const struct corpus_report *report)
     struct build_template row, first = {0};
     build_template(report->build, 0, &first);
     for (size_t i = 0; build_template(report->build, i, &row); i++) {
-        buf_add_text(page, "<tr><th scope=\"row\">");
-        html_name(page, row.name);
-        buf_add_text(page, "</th>");
+        section_row(page, row.name);
         html_cell_count(page, row.count);
         html_cell_bytes(page, row.bytes);
         html_cell_share(page, row.bytes, m->unknown.bytes);

@@ -210,31 +210,26 @@ static void put_legend(struct buf *page, const struct dataset *dataset)
 static int put_samples(struct buf *page, const struct corpus_report *report, const struct dataset *dataset,
                        struct error *err)
 {
-    struct sample sample = sample_make(&dataset->layout);
+    SCOPED(sample_release) struct sample sample = sample_make(&dataset->layout);
     const struct view view = {.page = page, .vocab = report->vocab, .special = &report->manifest.special};
-    int result = 0;
     put_legend(page, dataset);
-    for (uint64_t i = 0; i < SAMPLES_SHOWN && i < dataset->samples && result == 0; i++) {
+    for (uint64_t i = 0; i < SAMPLES_SHOWN && i < dataset->samples; i++) {
         const uint64_t number = permute(i, dataset->samples, report->manifest.root_hash);
-        result = dataset_sample(dataset, number, &sample, err);
-        if (result == 0)
-            put_sample(&view, dataset, number, &sample);
+        TRY(dataset_sample(dataset, number, &sample, err));
+        put_sample(&view, dataset, number, &sample);
     }
-    sample_release(&sample);
-    return result;
+    return 0;
 }
 
 int section_samples(struct buf *page, const struct corpus_report *report, struct error *err)
 {
-    struct dataset dataset;
-    int result = 0;
+    SCOPED(dataset_close) struct dataset dataset = {0};
     TRY(dataset_open(&dataset, report->directory, 0, SPLIT_TRAIN, err));
     html_section(page, "samples", "Samples");
     if (dataset.samples)
-        result = put_samples(page, report, &dataset, err);
+        TRY(put_samples(page, report, &dataset, err));
     else
         buf_add_text(page, "<p>The training split is empty: there is no sample to show.</p>\n");
     html_section_end(page);
-    dataset_close(&dataset);
-    return result;
+    return 0;
 }
