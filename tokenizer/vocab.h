@@ -105,4 +105,8 @@ bool vocab_find(const struct vocab *vocab, struct str piece, uint32_t *id);
 /* [count], by id: the piece is an added token that the model does not have. The caller frees it (mem_free). */
 bool *vocab_outside(const struct vocab *vocab);
 
-void vocab_close(struct vocab *vocab); /* NULL is fine */
+void vocab_close(struct vocab *vocab);                  /* NULL is fine */
+static inline void vocab_close_at(struct vocab **vocab) /* for SCOPED */
+{
+    vocab_close(*vocab);
+}

@@ -62,23 +62,18 @@ static int differ(const char *folder, json_t *found, struct error *err)
     SCOPED(mem_free_at) char *path = path_join(folder, "difference.json");
     SCOPED(buf_release) struct buf versions = {0};
     const char *words[] = {NULL, "--version", NULL};
-    int result = ask(words, &versions, err);
+    TRY(ask(words, &versions, err));
     json_auto_t *json = json_pack("{s:O, s:o, s:o}", "difference", found, "versions", json_name(buf_text(&versions)),
                                   "processor", processor());
-    if (result >= 0)
-        result = json_file_write(path, json, err);
-    if (result == 0) {
-        const char *file = json_string_value(json_object_get(found, "file")),
-                   *text = json_string_value(json_object_get(found, "error")),
-                   *more = json_string_value(json_object_get(found, "hint"));
-        fail_at(err, ERR_VERIFY, file ? file : folder, ERROR_NO_OFFSET, "%.200s; %.200s", text ? text : "differs",
-                more ? more : "");
-        result = hint(err,
-                      "every CPU and compiler must give the published weights, so this is a bug: please report it with "
-                      "%.300s",
-                      path);
-    }
-    return result;
+    TRY(json_file_write(path, json, err));
+    const char *file = json_string_value(json_object_get(found, "file")),
+               *text = json_string_value(json_object_get(found, "error")),
+               *more = json_string_value(json_object_get(found, "hint"));
+    fail_at(err, ERR_VERIFY, file ? file : folder, ERROR_NO_OFFSET, "%.200s; %.200s", text ? text : "differs",
+            more ? more : "");
+    return hint(
+        err, "every CPU and compiler must give the published weights, so this is a bug: please report it with %.300s",
+        path);
 }
 
 static int compare(const char *folder, const char *run, const char *published, struct error *err)
@@ -86,30 +81,27 @@ static int compare(const char *folder, const char *run, const char *published, s
     const char *words[] = {NULL, "verify", run, "--provenance", published, "--json", "-q", NULL};
     SCOPED(buf_release) struct buf out = {0};
     json_error_t why;
-    int result = ask(words, &out, err);
-    json_auto_t *found = result >= 0 ? json_parse(buf_str(&out), OUTPUT_MAX, &why) : NULL;
-    if (result >= 0 && !found)
-        result = fail(err, ERR_VERIFY, "dstrain verify %s ended with exit code %d", run, result);
-    else if (result > 0)
-        result = differ(folder, found, err);
-    else if (result == 0)
-        log_say("weights    XXH3 %s at step %" JSON_INTEGER_FORMAT ": the published ones",
-                json_string_value(json_object_get(found, "weights")),
-                json_integer_value(json_object_get(found, "step")));
-    return result;
+    const int code = ask(words, &out, err);
+    TRY(code);
+    json_auto_t *found = json_parse(buf_str(&out), OUTPUT_MAX, &why);
+    if (!found)
+        return fail(err, ERR_VERIFY, "dstrain verify %s ended with exit code %d", run, code);
+    if (code > 0)
+        return differ(folder, found, err);
+    log_say("weights    XXH3 %s at step %" JSON_INTEGER_FORMAT ": the published ones",
+            json_string_value(json_object_get(found, "weights")), json_integer_value(json_object_get(found, "step")));
+    return 0;
 }
 
 int demo_weights(const char *folder, struct error *err)
 {
     SCOPED(mem_free_at) char *first = path_join(folder, FIRST_CHECKPOINT);
     SCOPED(mem_free_at) char *run = path_join(folder, "run"), *published = path_join(folder, "published.json");
-    int result = 0;
     log_say("%s", "");
-    if (path_is_directory(first))
-        result = file_write_all(published, demo_published, strlen(demo_published), err);
-    else
+    if (!path_is_directory(first)) {
         log_say("weights    the training ended before step " DEMO_SAVE_EVERY ", the first whose weights are published");
-    if (path_is_directory(first) && result == 0)
-        result = compare(folder, run, published, err);
-    return result;
+        return 0;
+    }
+    TRY(file_write_all(published, demo_published, strlen(demo_published), err));
+    return compare(folder, run, published, err);
 }

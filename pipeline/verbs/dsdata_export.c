@@ -53,18 +53,15 @@ static int read_sample(const struct export_work *work, uint64_t place, struct sa
 int export_each(struct export_file *file, int (*take)(void *context, const struct sample *sample, struct error *err),
                 void *context, struct error *err)
 {
-    struct sample sample = sample_make(&file->work->dataset->layout);
-    int result = 0;
-    for (uint64_t i = 0; i < file->count && result == 0; i++) {
-        result = read_sample(file->work, file->first + i, &sample, err);
-        if (result == 0)
-            result = take(context, &sample, err);
-        if (result == 0 && i % 1024 == 0 && stop_requested())
-            result = fail(err, ERR_STOPPED, "stopped on request; no unfinished file was left");
+    SCOPED(sample_release) struct sample sample = sample_make(&file->work->dataset->layout);
+    for (uint64_t i = 0; i < file->count; i++) {
+        TRY(read_sample(file->work, file->first + i, &sample, err));
+        TRY(take(context, &sample, err));
+        if (i % 1024 == 0 && stop_requested())
+            return fail(err, ERR_STOPPED, "stopped on request; no unfinished file was left");
         atomic_fetch_add_explicit(&file->work->done, 1, memory_order_relaxed);
     }
-    sample_release(&sample);
-    return result;
+    return 0;
 }
 
 /* ---- records one after the other ---- */
@@ -97,20 +94,21 @@ static int sink_take(void *context, const struct sample *sample, struct error *e
     return sink->buf.size < WRITE_BYTES ? 0 : sink_flush(sink, err);
 }
 
+static void sink_release(struct sink *sink)
+{
+    file_close(&sink->file);
+    buf_release(&sink->buf);
+}
+
 static int write_records(const struct export_format *format, struct export_file *file, struct error *err)
 {
     const struct shard_layout *layout = &file->work->dataset->layout;
-    struct sink sink = {format, layout, format->bytes_max(layout), FILE_CLOSED, {0}};
-    int result = file->path ? file_create(&sink.file, file->path, err) : 0;
-    if (result == 0)
-        result = export_each(file, sink_take, &sink, err);
-    if (result == 0)
-        result = sink_flush(&sink, err);
-    if (result == 0 && file->path)
-        result = file_commit(&sink.file, err);
-    file_close(&sink.file);
-    buf_release(&sink.buf);
-    return result;
+    SCOPED(sink_release) struct sink sink = {format, layout, format->bytes_max(layout), FILE_CLOSED, {0}};
+    if (file->path)
+        TRY(file_create(&sink.file, file->path, err));
+    TRY(export_each(file, sink_take, &sink, err));
+    TRY(sink_flush(&sink, err));
+    return file->path ? file_commit(&sink.file, err) : 0;
 }
 
 /* ---- files ---- */
@@ -142,33 +140,14 @@ static void write_file(const void *context, size_t task, int thread)
 
 static int write_files(struct pool *pool, const struct dsdata_settings *settings, struct error *err)
 {
-    int result = 0;
     parallel_set_threads((int)(settings->threads ? settings->threads : cores_allowed()));
     parallel(pool->count, write_file, pool);
-    for (uint64_t i = 0; i < pool->count && result == 0; i++)
+    for (uint64_t i = 0; i < pool->count; i++)
         if (pool->errors[i].kind != ERR_NONE) {
             *err = pool->errors[i];
-            result = -1;
+            return -1;
         }
-    return result;
-}
-
-/* The length of "valid" in "valid.jsonl". */
-static size_t stem_of(const char *out)
-{
-    const char *slash = strrchr(out, '/'), *dot = strrchr(out, '.');
-    return dot && dot != out && (!slash || dot > slash + 1) ? (size_t)(dot - out) : strlen(out);
-}
-
-/* "valid.jsonl" → "valid-00000-of-00004.jsonl". */
-static char *numbered(const char *out, uint64_t index, uint64_t count)
-{
-    const size_t stem = stem_of(out);
-    struct buf name = {0};
-    buf_addf(&name, "%.*s-%05" PRIu64, (int)stem, out, index);
-    buf_addf(&name, "-of-%05" PRIu64 "%s", count, out + stem);
-    buf_text(&name);
-    return name.data;
+    return 0;
 }
 
 static char *path_of(const struct export_format *format, const struct export_work *work, const char *out,
@@ -178,7 +157,7 @@ static char *path_of(const struct export_format *format, const struct export_wor
     if (!out)
         return NULL;
     if (!format->folder)
-        return count > 1 ? numbered(out, index, count) : mem_copy_text(out);
+        return output_file_numbered(out, index, count);
     format->name_file(work, index, count, name);
     return path_join(out, name);
 }
@@ -187,13 +166,13 @@ static char *path_of(const struct export_format *format, const struct export_wor
  * take both. */
 static void warn_left_over(const char *out, uint64_t count)
 {
-    char *folder = path_parent(out);
+    SCOPED(mem_free_at) char *folder = path_parent(out);
     const char *slash = strrchr(out, '/'), *stem = slash ? slash + 1 : out;
-    const size_t stem_bytes = stem_of(out) - (size_t)(stem - out);
+    const size_t stem_bytes = output_file_stem(out) - (size_t)(stem - out);
     struct error ignored;
-    struct path_list list = {0};
-    bool warned = path_list(&list, folder, &ignored) < 0;
-    for (size_t i = 0; i < list.count && !warned; i++) {
+    SCOPED(path_list_release) struct path_list list = {0};
+    path_list(&list, folder, &ignored);
+    for (size_t i = 0; i < list.count; i++) {
         const char *name = list.names[i];
         unsigned long long index, of;
         int end = 0;
@@ -202,10 +181,21 @@ static void warn_left_over(const char *out, uint64_t count)
             strcmp(name + stem_bytes + end, stem + stem_bytes) != 0 || of == count)
             continue;
         log_warn("%s is there too, from an export into %llu files: a pattern may take both", name, of);
-        warned = true;
+        return;
     }
-    path_list_release(&list);
-    mem_free(folder);
+}
+
+/* Writes the files, and completes their folder if they have one. */
+static int write_all(struct pool *pool, const struct dsdata_settings *settings, const char *out,
+                     struct target_folder *folder, struct error *err)
+{
+    const struct export_format *format = pool->format;
+    for (uint64_t i = 0; i < pool->count && !format->folder; i++)
+        TRY(output_file_check(settings, (struct opt_paths){0}, pool->files[i].path, &format->form, err));
+    TRY(write_files(pool, settings, err));
+    if (format->finish)
+        TRY(format->finish(out, pool->files, pool->count, err));
+    return format->folder ? target_folder_done(folder, err) : 0;
 }
 
 static int export_all(const struct export_format *format, struct export_work *work,
@@ -228,29 +218,22 @@ static int export_all(const struct export_format *format, struct export_work *wo
                                              .path = path_of(format, work, out, i, count),
                                              .first = shard_first(work->dataset->samples, count, i),
                                              .count = shard_records(work->dataset->samples, count, i)};
-    int result = 0;
-    for (uint64_t i = 0; i < count && result == 0 && !format->folder; i++)
-        result = output_file_check(settings, (struct opt_paths){0}, pool.files[i].path, &format->form, err);
     progress_open(&progress);
-    if (result == 0)
-        result = write_files(&pool, settings, err);
-    if (result == 0 && format->finish)
-        result = format->finish(out, pool.files, count, err);
-    if (result == 0 && format->folder)
-        result = target_folder_done(&folder, err);
+    const int result = write_all(&pool, settings, out, &folder, err);
+    progress_close(&progress);
     if (result < 0 && format->folder)
         target_folder_undo(&folder);
-    progress_close(&progress);
-    if (result == 0 && out)
-        log_say("%s samples of length %u in %s, %" PRIu64 " file%s", format_count(work->dataset->samples, samples),
-                work->dataset->layout.seq, out, count, count == 1 ? "" : "s");
-    if (result == 0 && out && !format->folder && count > 1)
-        warn_left_over(out, count);
     for (uint64_t i = 0; i < count; i++)
         mem_free((char *)pool.files[i].path);
     mem_free(pool.files);
     mem_free(pool.errors);
-    return result;
+    TRY(result);
+    if (out)
+        log_say("%s samples of length %u in %s, %" PRIu64 " file%s", format_count(work->dataset->samples, samples),
+                work->dataset->layout.seq, out, count, count == 1 ? "" : "s");
+    if (out && !format->folder && count > 1)
+        warn_left_over(out, count);
+    return 0;
 }
 
 /* --------------------------------------------------------------------------------------- the command line */
@@ -289,11 +272,11 @@ static int format_of(const char *out)
 /* This command with another --format; for Parquet, that of the Python package, which has the same options. */
 static char *command_with(const struct dsdata_settings *settings, enum export_format_name format)
 {
-    const bool to_file = settings->out && strcmp(settings->out, "-") != 0;
+    const char *out = settings_out(settings);
     const bool parquet = format == EXPORT_PARQUET;
     struct buf command = settings_command(settings, "export", parquet ? " format out masks threads " : " format out ");
     command_option(&command, "format", export_format_names[format]);
-    command_option(&command, "out", to_file ? settings->out : "samples.parquet");
+    command_option(&command, "out", out ? out : "samples.parquet");
     if (parquet) {
         struct buf python = {0};
         buf_addf(&python, "python3 -m dsshards%s", buf_text(&command) + strlen("dsdata"));
@@ -320,21 +303,17 @@ static int check_ending(const struct dsdata_settings *settings, struct error *er
     fail_at(err, ERR_USAGE, settings->out, ERROR_NO_OFFSET,
             "is the name of a file of the format %s, but --format is %s", export_format_names[wanted],
             export_format_names[settings->format]);
-    hint(err, "%s", command);
-    return -1;
+    return hint(err, "%s", command);
 }
 
 static int check(const struct dsdata_settings *settings, const struct export_format *format, struct error *err)
 {
-    const char *out = settings->out;
-    const bool to_stdout = !out || strcmp(out, "-") == 0;
+    const bool to_stdout = !settings_out(settings);
     TRY(check_ending(settings, err));
     if (!format->put && !format->write) {
-        char *command = command_with(settings, EXPORT_PARQUET);
+        SCOPED(mem_free_at) char *command = command_with(settings, EXPORT_PARQUET);
         fail(err, ERR_UNSAFE, "Parquet is written by the Python package in python/ (pip install ./python pyarrow)");
-        hint(err, "%s", command);
-        mem_free(command);
-        return -1;
+        return hint(err, "%s", command);
     }
     if (to_stdout && format->folder)
         return fail(err, ERR_USAGE, "--format %s makes a folder: say --out DIR", export_format_names[settings->format]);
@@ -364,7 +343,7 @@ int dsdata_export(void *data, struct opt_paths bare, struct error *err)
 {
     const struct dsdata_settings *settings = data;
     const struct export_format *format = formats[settings->format];
-    struct dataset dataset;
+    SCOPED(dataset_close) struct dataset dataset = {0};
     stop_on_signals();
     TRY(check(settings, format, err));
     TRY(dataset_open(&dataset, bare.items[0], (uint32_t)settings->seq_one, (enum split)settings->split, err));
@@ -375,10 +354,9 @@ int dsdata_export(void *data, struct opt_paths bare, struct error *err)
                                .epoch = settings->epoch,
                                .seed = settings->seed,
                                .masks = masks_of(settings)};
-    const char *out = settings->out && strcmp(settings->out, "-") != 0 ? settings->out : NULL;
-    const int result = export_all(format, &work, settings, out, err);
-    if (result == 0 && out)
+    const char *out = settings_out(settings);
+    TRY(export_all(format, &work, settings, out, err));
+    if (out)
         say_next_split(settings, format, &dataset);
-    dataset_close(&dataset);
-    return result;
+    return 0;
 }

@@ -32,12 +32,6 @@ struct extraction {
     double started; /* clock */
 };
 
-static void extract_job(const void *context, void *worker, void *job)
-{
-    (void)context;
-    extract_group(worker, job);
-}
-
 static int print(void *context, void *slot, struct error *err)
 {
     struct extraction *extraction = context;
@@ -52,15 +46,9 @@ static int print(void *context, void *slot, struct error *err)
 
 static int run_to_stream(struct extraction *extraction, struct error *err)
 {
-    const struct feed_work work = {.work_name = "extract",
-                                   .end_name = "print",
-                                   .work = extract_job,
-                                   .end = print,
-                                   .job_size = sizeof(struct extract_job),
-                                   .job_release = extract_job_release,
-                                   .worker_open = extractor_open,
-                                   .worker_close = extractor_close,
-                                   .worker_options = &extraction->form};
+    struct feed_work work = extract_feed_work(&extraction->form);
+    work.end_name = "print";
+    work.end = print;
     extraction->feed = feed_whole(&extraction->inputs, extraction->settings->limit);
     feed_open(&extraction->feed, &work);
     int result = feed_run(&extraction->feed, extraction->plan.depth, extraction->plan.threads, NULL, err);

@@ -110,8 +110,7 @@ static void print_dataset(const char *directory, const struct manifest *m, const
 
 static int show_dataset(const struct dsdata_settings *settings, const char *directory, struct error *err)
 {
-    struct manifest manifest;
-    int result = 0;
+    SCOPED(manifest_release) struct manifest manifest = {0};
     if (settings->seq_one) { /* a length that the dataset does not have is an error */
         struct dataset dataset;
         TRY(dataset_open(&dataset, directory, (uint32_t)settings->seq_one, (enum split)settings->split, err));
@@ -119,14 +118,11 @@ static int show_dataset(const struct dsdata_settings *settings, const char *dire
     }
     TRY(manifest_read(&manifest, directory, err));
     json_auto_t *build = build_memory(directory);
-    if (settings->json) {
-        result = facts_print(facts_json(&manifest, build), err);
-    } else {
-        print_dataset(directory, &manifest, build, settings->verbose);
-        say_next(command_text("dsdata show %s --sample 0", directory));
-    }
-    manifest_release(&manifest);
-    return result;
+    if (settings->json)
+        return facts_print(facts_json(&manifest, build), err);
+    print_dataset(directory, &manifest, build, settings->verbose);
+    say_next(command_text("dsdata show %s --sample 0", directory));
+    return 0;
 }
 
 /* ------------------------------------------------------------------------------------------------ a shard */
@@ -162,17 +158,13 @@ static void print_shard(const struct shard *shard)
 
 static int show_shard(const struct dsdata_settings *settings, const char *path, struct error *err)
 {
-    struct shard shard;
-    int result = 0;
+    SCOPED(shard_close) struct shard shard = {0};
     TRY(shard_open(&shard, path, err));
-    if (settings->json) {
-        result = facts_print(shard_json(&shard), err);
-    } else {
-        print_shard(&shard);
-        say_next(command_text("dsdata show %s --sample 0", path));
-    }
-    shard_close(&shard);
-    return result;
+    if (settings->json)
+        return facts_print(shard_json(&shard), err);
+    print_shard(&shard);
+    say_next(command_text("dsdata show %s --sample 0", path));
+    return 0;
 }
 
 int dsdata_show(void *data, struct opt_paths bare, struct error *err)

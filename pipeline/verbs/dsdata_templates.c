@@ -10,13 +10,6 @@
 
 #include <string.h>
 
-static int write_text(const struct dsdata_settings *settings, struct str text, struct error *err)
-{
-    if (settings->out && strcmp(settings->out, "-") != 0)
-        return file_write_all(settings->out, text.data, text.size, err);
-    return output_write(text, err);
-}
-
 int dsdata_templates(void *data, struct opt_paths bare, struct error *err)
 {
     struct dsdata_settings *settings = data;
@@ -37,11 +30,11 @@ int dsdata_templates(void *data, struct opt_paths bare, struct error *err)
         return hint(err, "dumps of articles only, like pages-articles-multistream of some sites, have none; "
                          "pages-meta-current has");
     }
-    TRY(write_text(settings, buf_str(&text), err));
+    const char *out = settings_out(settings);
+    TRY(out ? file_write_all(out, text.data, text.size, err) : output_write(buf_str(&text), err));
     template_pass_say(&facts);
-    const char *file = settings->out && strcmp(settings->out, "-") != 0 ? settings->out : "FILE";
     struct buf next = settings_command(settings, "build", " out ");
-    command_option(&next, "templates", file);
+    command_option(&next, "templates", out ? out : "FILE");
     say_next(next.data);
     return 0;
 }

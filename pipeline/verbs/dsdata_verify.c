@@ -10,7 +10,6 @@
 #include "pipeline/build/facts.h"
 #include "shards/sums.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* As a JSON array in ASCII, so that nobody mistakes it for a command to type, and no byte has a meaning for a
@@ -18,11 +17,10 @@
 static void quote_command(json_t *build)
 {
     enum { SHOWN = 400 };
-    char *words = json_dumps(build_words(build), JSON_COMPACT | JSON_ENSURE_ASCII);
+    SCOPED(mem_free_at) char *words = json_dumps(build_words(build), JSON_COMPACT | JSON_ENSURE_ASCII);
     if (words)
         log_say("build.json, which no hash covers, says that it was made by %.*s%s", SHOWN, words,
                 strlen(words) > SHOWN ? " …" : "");
-    free(words);
 }
 
 /* Hints what to do about damage. */
@@ -31,8 +29,7 @@ static int hint_rebuild(const char *directory, const struct verify_report *repor
     if (strcmp(report->damaged[0].file, MANIFEST_NAME) == 0)
         return hint(err, "copy it again from its source, or build the dataset anew in another directory");
     SCOPED(mem_free_at) char *command = command_text("dsdata build INPUT... --out %s --fresh", directory);
-    hint(err, "rebuild it with the inputs and options that made it: %s", command);
-    return -1;
+    return hint(err, "rebuild it with the inputs and options that made it: %s", command);
 }
 
 /* Writes or compares sums, once the hashes were found right. */
@@ -72,7 +69,7 @@ int dsdata_verify(void *data, struct opt_paths bare, struct error *err)
 {
     const struct dsdata_settings *settings = data;
     const char *directory = bare.items[0];
-    struct verify_report report = {0};
+    SCOPED(verify_release) struct verify_report report = {0};
     struct progress progress;
     if (settings->sha256 && strcmp(settings->sha256, "-") == 0)
         return fail(err, ERR_USAGE, "--sha256 -: the sums are read from a file, or written to one");
@@ -82,11 +79,7 @@ int dsdata_verify(void *data, struct opt_paths bare, struct error *err)
     if (result == 0 && settings->sha256 && verify_is_good(&report))
         result = settle_sums(directory, settings->sha256, verify_shown(&progress), &report, err);
     progress_close(&progress);
-    if (result == 0) {
-        json_t *build = build_memory(directory);
-        result = settings->json ? print_facts(&report, build, err) : say(directory, &report, build, err);
-        json_decref(build);
-    }
-    verify_release(&report);
-    return result;
+    TRY(result);
+    json_auto_t *build = build_memory(directory);
+    return settings->json ? print_facts(&report, build, err) : say(directory, &report, build, err);
 }

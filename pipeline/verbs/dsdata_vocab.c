@@ -40,24 +40,20 @@ static int write_in(const char *directory, const char *name, const struct buf *c
 static int write_bpe(const struct dsdata_settings *settings, const struct vocab *vocab, struct error *err)
 {
     struct target_folder folder = bpe_folder(settings);
-    SCOPED(buf_release) struct buf tokenizer = {0};
-    SCOPED(buf_release) struct buf config = {0};
+    SCOPED(buf_release) struct buf tokenizer = {0}, config = {0};
     TRY(target_folder_open(&folder, err));
     bpe_write_json(vocab, settings->special_names == NAMES_ROBERTA, &tokenizer);
     bpe_write_config(vocab, &config);
-    int result = write_in(settings->out, "tokenizer.json", &tokenizer, err);
-    if (result == 0)
-        result = write_in(settings->out, bpe_config, &config, err);
-    if (result == 0)
-        result = target_folder_done(&folder, err);
-    if (result < 0)
-        target_folder_undo(&folder);
-    return result;
+    if (write_in(settings->out, "tokenizer.json", &tokenizer, err) == 0 &&
+        write_in(settings->out, bpe_config, &config, err) == 0 && target_folder_done(&folder, err) == 0)
+        return 0;
+    target_folder_undo(&folder);
+    return -1;
 }
 
 static int check_output(const struct dsdata_settings *settings, struct error *err)
 {
-    if (!settings->out || strcmp(settings->out, "-") == 0)
+    if (!settings_out(settings))
         return fail(err, ERR_USAGE, "--kind bpe-bytes writes a directory: name it with --out");
     const struct target_folder folder = bpe_folder(settings);
     return target_folder_check(&folder, err);
@@ -67,7 +63,7 @@ static int write_vocab(const struct dsdata_settings *settings, const struct voca
 {
     if (vocab->kind == VOCAB_BPE_BYTES)
         return write_bpe(settings, vocab, err);
-    if (settings->out && strcmp(settings->out, "-") != 0)
+    if (settings_out(settings))
         return vocab_write(vocab, settings->out, err);
     return output_write((struct str){vocab->text, vocab->text_bytes}, err);
 }
@@ -92,14 +88,13 @@ static void tell_alphabet(const struct dsdata_settings *settings, const struct v
         log_say("alphabet   %u letters, none left out", learned->letters);
         return;
     }
-    struct buf names = {0};
+    SCOPED(buf_release) struct buf names = {0};
     for (size_t i = 0; i < LETTERS_NAMED && i < learned->letters_left_out; i++)
         buf_addf(&names, "%sU+%04X %llu times", i ? ", " : "", learned->left_out[i].code_point,
                  (unsigned long long)learned->left_out[i].count);
     log_say("alphabet   %u letters; left out %llu rarer ones, %.4f %% of the text: %s%s", learned->letters,
             (unsigned long long)learned->letters_left_out, 100 * share(facts->text.foreign, facts->text.letters),
             buf_text(&names), learned->letters_left_out > LETTERS_NAMED ? " …" : "");
-    buf_release(&names);
 }
 
 static void tell_coverage(const char *name, const struct coverage *coverage)
@@ -136,7 +131,7 @@ static void tell(const struct dsdata_settings *settings, const struct dataset_re
     } else {
         log_say("held out   nothing: the text is too short, all of it is learned from");
     }
-    if (settings->out && strcmp(settings->out, "-") != 0)
+    if (settings_out(settings))
         vocab_say_next(settings, settings->out, !bytes && recipe->cased, bytes || recipe->strip_accents);
     if (!vocabulary_warn_size(recipe, facts) && vocab->count < settings->vocab_size)
         log_warn("the text gives only %s pieces, not %s", format_count(vocab->count, count),
@@ -171,15 +166,36 @@ static void print_json(const struct dsdata_settings *settings, const struct voca
 }
 
 /* Stores standard input beside the vocabulary, or in the current directory. */
-static int take_standard_input(struct dsdata_settings *settings, bool to_file, struct spool *spool, struct error *err)
+static int take_standard_input(struct dsdata_settings *settings, struct spool *spool, struct error *err)
 {
-    char *directory = mem_copy_text(to_file ? settings->out : ""), *slash = strrchr(directory, '/');
+    SCOPED(mem_free_at) char *directory = mem_copy_text(settings_out(settings) ? settings->out : "");
+    char *slash = strrchr(directory, '/');
     if (slash)
         slash[1] = '\0';
-    const int result = spool_take(spool, slash ? directory : ".", err);
+    TRY(spool_take(spool, slash ? directory : ".", err));
     settings->spool = spool->path;
-    mem_free(directory);
-    return result;
+    return 0;
+}
+
+/* Learns and writes the vocabulary, and says what came out. */
+static int learn(const struct dsdata_settings *settings, struct inputs *inputs, struct vocab **vocab, struct error *err)
+{
+    struct dataset_recipe recipe;
+    struct resource_plan plan;
+    struct vocabulary_facts facts;
+    inputs_say_guesses(inputs);
+    inputs_warn(settings, inputs);
+    TRY(template_pass_run(settings, inputs, err));
+    dataset_recipe_make_words(settings, inputs_english(inputs), &recipe);
+    TRY(resource_plan_threads(settings, inputs, &plan, err));
+    TRY(vocabulary_learn(inputs, &recipe, &plan, settings->json || !settings->quiet, vocab, &facts, err));
+    if (facts.pages == 0 && facts.words == 0)
+        return inputs_gave_nothing(inputs, NULL, err);
+    TRY(write_vocab(settings, *vocab, err));
+    tell(settings, &recipe, *vocab, &facts);
+    if (settings->json)
+        print_json(settings, *vocab, &facts);
+    return 0;
 }
 
 int dsdata_vocab(void *argument, struct opt_paths bare, struct error *err)
@@ -193,8 +209,7 @@ int dsdata_vocab(void *argument, struct opt_paths bare, struct error *err)
     TRY(dataset_recipe_check_kind(settings, "kind", err));
     if (settings->kind == VOCAB_BPE_BYTES)
         TRY(check_output(settings, err));
-    const bool to_file = settings->out && strcmp(settings->out, "-") != 0;
-    if (settings->json && !to_file)
+    if (settings->json && !settings_out(settings))
         return fail(err, ERR_USAGE,
                     "--json and the vocabulary would both go to standard output: name a file with --out");
     if (settings->vocab_size)
@@ -203,37 +218,11 @@ int dsdata_vocab(void *argument, struct opt_paths bare, struct error *err)
     if (settings->kind == VOCAB_WORDPIECE)
         TRY(output_file_check(settings, bare, settings->out, NULL, err)); /* others begin just like ours */
     stop_on_signals();
-    struct spool spool = {.lock = {.fd = -1}};
-    struct inputs inputs = {0};
-    struct dataset_recipe recipe;
-    struct resource_plan plan;
-    struct vocab *vocab = NULL;
-    struct vocabulary_facts facts;
-    int result = 0;
+    SCOPED(spool_release) struct spool spool = {.lock = {.fd = -1}};
+    SCOPED(inputs_close) struct inputs inputs = {0};
+    SCOPED(vocab_close_at) struct vocab *vocab = NULL;
     if (inputs_ask_for_pipe(settings, bare)) /* windows are chosen over all of it */
-        result = take_standard_input(settings, to_file, &spool, err);
-    if (result == 0)
-        result = inputs_open(&inputs, settings, bare, err);
-    if (result == 0) {
-        inputs_say_guesses(&inputs);
-        inputs_warn(settings, &inputs);
-        result = template_pass_run(settings, &inputs, err);
-    }
-    if (result == 0) {
-        dataset_recipe_make_words(settings, inputs_english(&inputs), &recipe);
-        result = resource_plan_threads(settings, &inputs, &plan, err);
-    }
-    if (result == 0)
-        result = vocabulary_learn(&inputs, &recipe, &plan, settings->json || !settings->quiet, &vocab, &facts, err);
-    if (result == 0)
-        result = facts.pages == 0 && facts.words == 0 ? inputs_gave_nothing(&inputs, NULL, err)
-                                                      : write_vocab(settings, vocab, err);
-    if (result == 0)
-        tell(settings, &recipe, vocab, &facts);
-    if (result == 0 && settings->json)
-        print_json(settings, vocab, &facts);
-    vocab_close(vocab);
-    inputs_close(&inputs);
-    spool_release(&spool);
-    return result;
+        TRY(take_standard_input(settings, &spool, err));
+    TRY(inputs_open(&inputs, settings, bare, err));
+    return learn(settings, &inputs, &vocab, err);
 }

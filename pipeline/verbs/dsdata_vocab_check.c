@@ -43,11 +43,8 @@ static void print_json(const struct vocab_defects *d, const struct vocab *vocab,
                               (json_int_t)d->duplicates, "ill_formed", (json_int_t)d->ill_formed, "byte_order_mark",
                               (int)d->byte_order_mark, "final_newline", (int)!d->no_final_newline, "missing_specials",
                               (json_int_t)d->missing_count, "unreachable", (int)found->unreachable);
-    if (failed) {
-        json_t *error = error_json(failed);
-        json_object_update(facts, error);
-        json_decref(error);
-    }
+    json_auto_t *error = failed ? error_json(failed) : NULL;
+    json_object_update(facts, error);
     output_json(facts, 0);
 }
 
@@ -111,12 +108,9 @@ int vocab_check(struct dsdata_settings *settings, struct error *err)
     struct vocab_unreachable found = {0};
     const bool is_text = !path_is_directory(path) && !str_ends(str_of(path), STR(".json"));
     if (is_text) {
-        struct buf file = {0};
-        const int read = file_read_all(path, VOCAB_FILE_BYTES_MAX, &file, err);
-        if (read == 0)
-            vocab_inspect(buf_str(&file), &defects);
-        buf_release(&file);
-        TRY(read);
+        SCOPED(buf_release) struct buf file = {0};
+        TRY(file_read_all(path, VOCAB_FILE_BYTES_MAX, &file, err));
+        vocab_inspect(buf_str(&file), &defects);
         if (!settings->json)
             tell_defects(path, &defects);
     }

@@ -128,7 +128,7 @@ static bool any_dump(const struct inputs *inputs)
 int explain(const struct dsdata_settings *settings, const struct inputs *inputs, const struct resource_plan *plan,
             const struct repeats *repeats, struct error *err)
 {
-    char *typed = mem_copy_text(settings->explain);
+    SCOPED(mem_free_at) char *typed = mem_copy_text(settings->explain);
     for (char *at = typed; *at; at++)
         if (*at == '_')
             *at = ' ';
@@ -136,19 +136,15 @@ int explain(const struct dsdata_settings *settings, const struct inputs *inputs,
                                       .inputs = inputs,
                                       .repeats = repeats,
                                       .title = str_trim(str_of(typed))};
-    int result = 0;
     if (settings_given(settings, "format"))
-        result = fail(err, ERR_USAGE, "--explain and --format exclude each other: an explanation has its own format");
-    else if (!any_dump(inputs))
-        result = fail(err, ERR_USAGE, "--explain is for dumps: other inputs have no markup to explain");
-    else
-        result = search(&explanation, plan, err);
-    if (result == 0 && !explanation.found && stop_requested()) {
-        result = fail(err, ERR_STOPPED, "stopped on request; extract starts anew when repeated");
-    } else if (result == 0 && !explanation.found) {
-        fail(err, ERR_USAGE, "no page has the title \"%s\"", settings->explain);
-        result = hint(err, "titles are case-sensitive except for the first letter");
-    }
-    mem_free(typed);
-    return result;
+        return fail(err, ERR_USAGE, "--explain and --format exclude each other: an explanation has its own format");
+    if (!any_dump(inputs))
+        return fail(err, ERR_USAGE, "--explain is for dumps: other inputs have no markup to explain");
+    TRY(search(&explanation, plan, err));
+    if (explanation.found)
+        return 0;
+    if (stop_requested())
+        return fail(err, ERR_STOPPED, "stopped on request; extract starts anew when repeated");
+    fail(err, ERR_USAGE, "no page has the title \"%s\"", settings->explain);
+    return hint(err, "titles are case-sensitive except for the first letter");
 }

@@ -261,10 +261,7 @@ void explain_page(const struct article_options *options, const struct repeats *r
     struct article article;
     struct page page;
     article_read(reader, &traced, group, index, &article);
-    if (repeats->recipe && article.fate == PAGE_KEPT) {
-        const struct sample_key document = repeats_key(group, index, article_hash(reader, &article));
-        article.fate = repeats_judge(repeats, &document);
-    }
+    article.fate = repeats_fate(repeats, group, index, reader, &article);
     const struct record *record = &group->records[index];
     page_parse(parser, (struct str){group->text.data + record->offset, record->size}, &arena, &page);
 

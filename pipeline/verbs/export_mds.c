@@ -132,27 +132,20 @@ static int take(void *context, const struct sample *sample, struct error *err)
 /* The front is written last, because it has the offsets. */
 static int write_all(struct mds *mds, struct export_file *file, struct error *err)
 {
-    const uint32_t count = (uint32_t)file->count;
     SCOPED(buf_release) struct buf front = {0};
     json_auto_t *config = config_json(file->work);
     SCOPED(mem_free_at) char *text = json_dumps(config, JSON_SORT_KEYS);
     mds->at = 4 + 4 * (file->count + 1) + strlen(text);
     mds->offsets[0] = (uint32_t)mds->at;
-    int result = file_truncate(&mds->file, mds->at, err);
-    if (result == 0)
-        result = export_each(file, take, mds, err);
-    if (result == 0)
-        result = flush(mds, err);
-    if (result == 0) {
-        add_u32(&front, count);
-        buf_add(&front, mds->offsets, 4 * (file->count + 1));
-        buf_add_text(&front, text);
-        result = file_write_at(&mds->file, front.data, front.size, 0, err);
-    }
-    if (result == 0)
-        result = file_commit(&mds->file, err);
+    TRY(file_truncate(&mds->file, mds->at, err));
+    TRY(export_each(file, take, mds, err));
+    TRY(flush(mds, err));
+    add_u32(&front, (uint32_t)file->count);
+    buf_add(&front, mds->offsets, 4 * (file->count + 1));
+    buf_add_text(&front, text);
+    TRY(file_write_at(&mds->file, front.data, front.size, 0, err));
     file->bytes = mds->at;
-    return result;
+    return file_commit(&mds->file, err);
 }
 
 static int write_file(struct export_file *file, struct error *err)
@@ -195,19 +188,14 @@ static int finish(const char *folder, const struct export_file *files, uint64_t 
     for (uint64_t i = 0; i < count; i++) {
         json_t *shard = config_json(files[i].work);
         name_file(files[i].work, i, count, name);
-        json_object_set_new(shard, "samples", json_integer((json_int_t)files[i].count));
-        json_object_set_new(shard, "zip_data", json_null());
-        json_object_set_new(
-            shard, "raw_data",
-            json_pack("{s:s, s:I, s:{}}", "basename", name, "bytes", (json_int_t)files[i].bytes, "hashes"));
+        json_object_update_new(shard, json_pack("{s:I, s:n, s:{s:s, s:I, s:{}}}", "samples", (json_int_t)files[i].count,
+                                                "zip_data", "raw_data", "basename", name, "bytes",
+                                                (json_int_t)files[i].bytes, "hashes"));
         json_array_append_new(shards, shard);
     }
     json_auto_t *index = json_pack("{s:s, s:o, s:i}", "by", "dsdata export", "shards", shards, "version", 2);
-    char *text = json_dumps(index, JSON_SORT_KEYS), *path = path_join(folder, INDEX_NAME);
-    const int result = file_write_all(path, text, strlen(text), err);
-    mem_free(text);
-    mem_free(path);
-    return result;
+    SCOPED(mem_free_at) char *text = json_dumps(index, JSON_SORT_KEYS), *path = path_join(folder, INDEX_NAME);
+    return file_write_all(path, text, strlen(text), err);
 }
 
 static bool is_ours(const char *name)

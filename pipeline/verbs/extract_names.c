@@ -45,29 +45,6 @@ static int check_ending(const char *path, int format, struct error *err)
     return 0;
 }
 
-/* Where ".jsonl.zst" begins. */
-static size_t stem_of(const char *path)
-{
-    struct str name = str_of(path);
-    codec_cut_extension(&name);
-    const char *slash = strrchr(path, '/');
-    const size_t base = slash ? (size_t)(slash + 1 - path) : 0;
-    for (size_t at = name.size; at > base + 1; at--)
-        if (path[at - 1] == '.')
-            return at - 1;
-    return name.size;
-}
-
-static char *numbered(const char *path, uint32_t index, uint32_t count)
-{
-    if (count == 1)
-        return mem_copy_text(path);
-    const size_t stem = stem_of(path);
-    SCOPED(buf_release) struct buf name = {0};
-    buf_addf(&name, "%.*s-%05u-of-%05u%s", (int)stem, path, index, count, path + stem);
-    return mem_copy_text(buf_text(&name));
-}
-
 static int name_whole(struct extract_names *names, const struct dsdata_settings *settings, struct opt_paths bare,
                       struct error *err)
 {
@@ -89,18 +66,18 @@ int extract_names_make(struct extract_names *names, const struct dsdata_settings
 {
     *names = (struct extract_names){.count = settings->files > 0 ? (uint32_t)settings->files : 1};
     assert(names->count <= EXTRACT_FILES_MAX); /* the option's row has no more */
-    if (!settings->out || strcmp(settings->out, "-") == 0)
+    if (!settings_out(settings))
         return names->count == 1 ? 0 : fail(err, ERR_USAGE, "--files needs --out: standard output is one file");
     TRY(name_whole(names, settings, bare, err));
     TRY(find_packing(names->whole, &names->packing, err));
     TRY(check_ending(names->whole, settings->format, err));
     struct buf folder = {0};
     buf_addf(&folder, "%s%s", names->whole, TARGET_UNFINISHED);
-    names->folder = mem_copy_text(buf_text(&folder));
-    buf_release(&folder);
+    buf_text(&folder);
+    names->folder = folder.data;
     names->paths = mem_clear(names->count, sizeof *names->paths);
     for (uint32_t i = 0; i < names->count; i++)
-        names->paths[i] = numbered(names->whole, i, names->count);
+        names->paths[i] = output_file_numbered(names->whole, i, names->count);
     return 0;
 }
 

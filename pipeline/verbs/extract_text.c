@@ -95,16 +95,6 @@ static void add_sentences(struct extractor *extractor, const struct article_opti
         buf_add_byte(out, '\n');
 }
 
-static enum page_fate judge(struct extractor *extractor, const struct group *group, size_t index,
-                            const struct article *article)
-{
-    const struct repeats *repeats = extractor->form->repeats;
-    if (article->fate != PAGE_KEPT || !repeats->recipe)
-        return article->fate;
-    const struct sample_key document = repeats_key(group, index, article_hash(extractor->reader, article));
-    return repeats_judge(repeats, &document);
-}
-
 static void begin_job(struct extract_job *job, const struct extract_form *form)
 {
     if (!job->files) {
@@ -137,9 +127,11 @@ static uint32_t first_file(const struct group *group, uint32_t files)
     return (uint32_t)(hash64(name, sizeof name) % files);
 }
 
-void extract_group(void *worker, struct extract_job *job)
+static void extract_group(const void *context, void *worker, void *slot)
 {
     struct extractor *extractor = worker;
+    struct extract_job *job = slot;
+    (void)context;
     const struct extract_form *form = extractor->form;
     struct group *group = &job->feed.group;
     const struct article_options *options = &form->inputs->articles[job->feed.file];
@@ -150,7 +142,7 @@ void extract_group(void *worker, struct extract_job *job)
         struct article article;
         job->counts.input_bytes += group->records[i].size;
         article_read(extractor->reader, options, group, i, &article);
-        article.fate = judge(extractor, group, i, &article);
+        article.fate = repeats_fate(form->repeats, group, i, extractor->reader, &article);
         article_count(extractor->reader, &article, &job->counts, &job->missing);
         if (article.fate != PAGE_KEPT)
             continue;
@@ -165,7 +157,7 @@ void extract_group(void *worker, struct extract_job *job)
         pack_job(extractor, job);
 }
 
-void extract_job_release(void *slot)
+static void release_job(void *slot)
 {
     struct extract_job *job = slot;
     feed_job_release(&job->feed);
@@ -175,7 +167,7 @@ void extract_job_release(void *slot)
     mem_free(job->files);
 }
 
-void *extractor_open(const void *form)
+static void *extractor_open(const void *form)
 {
     struct extractor *extractor = mem_clear(1, sizeof *extractor);
     extractor->form = form;
@@ -183,12 +175,23 @@ void *extractor_open(const void *form)
     return extractor;
 }
 
-void extractor_close(void *worker)
+static void extractor_close(void *worker)
 {
     SCOPED(mem_free_at) struct extractor *extractor = worker;
     article_close(extractor->reader);
     sentences_release(&extractor->sentences);
     buf_release(&extractor->text);
+}
+
+struct feed_work extract_feed_work(const struct extract_form *form)
+{
+    return (struct feed_work){.work_name = "extract",
+                              .work = extract_group,
+                              .job_size = sizeof(struct extract_job),
+                              .job_release = release_job,
+                              .worker_open = extractor_open,
+                              .worker_close = extractor_close,
+                              .worker_options = form};
 }
 
 void extract_gzip(struct str text, struct buf *out)
@@ -214,7 +217,7 @@ void extract_gzip(struct str text, struct buf *out)
 
 int extract_zstd(const char *from, const char *path, struct error *err)
 {
-    struct file in = FILE_CLOSED, out = FILE_CLOSED;
+    SCOPED(file_close) struct file in = FILE_CLOSED, out = FILE_CLOSED;
     ZSTD_CCtx *context = ZSTD_createCCtx();
     const size_t in_max = ZSTD_CStreamInSize(), out_max = ZSTD_CStreamOutSize();
     SCOPED(mem_free_at) char *text = mem_alloc(in_max), *packed = mem_alloc(out_max);
@@ -237,8 +240,6 @@ int extract_zstd(const char *from, const char *path, struct error *err)
     }
     if (result == 0)
         result = file_commit(&out, err);
-    file_close(&in);
-    file_close(&out);
     ZSTD_freeCCtx(context);
     return result;
 }

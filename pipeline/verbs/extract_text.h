@@ -15,7 +15,7 @@ struct extract_form {
     enum container packing;        /* CONTAINER_NONE, CONTAINER_GZIP, CONTAINER_ZSTD */
 };
 
-/* The job of a belt; the worker's options are a struct extract_form. */
+/* The job of a belt. */
 struct extract_job {
     struct feed_job feed; /* first: see feed.h */
     struct buf *files;    /* [form->files] */
@@ -23,10 +23,8 @@ struct extract_job {
     struct counts counts;
     struct missing missing;
 };
-void extract_job_release(void *job);
-void *extractor_open(const void *form);
-void extractor_close(void *extractor);
-void extract_group(void *extractor, struct extract_job *job);
+/* The work of a feed whose jobs are such: all but its end. */
+struct feed_work extract_feed_work(const struct extract_form *form);
 
 /* Appends `text` as one gzip member. A file is a row of them, made where its text is. */
 void extract_gzip(struct str text, struct buf *out);

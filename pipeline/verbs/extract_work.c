@@ -66,15 +66,10 @@ static int note_repeats(struct extract_work *work, struct reading_options *optio
     log_say("looking for documents of equal text%s; then the inputs are read again",
             options->recipe->near_duplicates > 0 ? ", or nearly" : "");
     TRY(reading_run(options, &work->facts, err));
-    struct extents extents = {.directory = work->folder,
-                              .inputs = options->inputs,
-                              .limit = options->recipe->limit,
-                              .spill_count = spill_bucket_count(sets, REPEATS_SETS)};
+    SCOPED(extents_release) struct extents extents = reading_extents(options);
     TRY(extents_read(&extents, err));
-    const int result =
-        repeats_list(options->recipe, &extents, sets, options->plan->load_bytes_max, options->plan->room_bytes, err);
-    extents_release(&extents);
-    return result == 0 ? enter(work, JOURNAL_READING, err) : result;
+    TRY(repeats_list(options->recipe, &extents, sets, options->plan->load_bytes_max, options->plan->room_bytes, err));
+    return enter(work, JOURNAL_READING, err);
 }
 
 int extract_work_repeats(struct extract_work *work, const struct inputs *inputs, const struct dataset_recipe *recipe,
@@ -90,12 +85,6 @@ int extract_work_repeats(struct extract_work *work, const struct inputs *inputs,
 
 /* ---- output files ---- */
 
-static void work_on_job(void *extractor, const struct inputs *inputs, void *job)
-{
-    (void)inputs;
-    extract_group(extractor, job);
-}
-
 static int collect(struct collector *collector, void *slot, struct error *err)
 {
     struct extract_job *job = slot;
@@ -108,15 +97,14 @@ static int collect(struct collector *collector, void *slot, struct error *err)
 /* An empty gzip file would be called damaged. */
 static int fill_empty(const char *path, struct error *err)
 {
-    struct file file;
+    SCOPED(file_close) struct file file = FILE_CLOSED;
     SCOPED(buf_release) struct buf member = {0};
     TRY(file_open_read(&file, path, err));
     const int64_t bytes = file_size(&file, err);
-    file_close(&file);
-    if (bytes == 0)
-        extract_gzip(STR(""), &member);
-    const int result = bytes == 0 ? file_write_all(path, member.data, member.size, err) : 0;
-    return bytes < 0 ? -1 : result;
+    if (bytes != 0)
+        return bytes < 0 ? -1 : 0;
+    extract_gzip(STR(""), &member);
+    return file_write_all(path, member.data, member.size, err);
 }
 
 static int name_file(enum container packing, const char *from, const char *path, struct error *err)
@@ -133,32 +121,25 @@ static int name_file(enum container packing, const char *from, const char *path,
 /* Also after an interruption between two files: one that has left the folder has its name. */
 static int name_files(struct extract_work *work, const struct extract_form *form, char *const *paths, struct error *err)
 {
-    int result = 0;
-    for (uint32_t i = 0; result == 0 && i < form->files; i++) {
-        char *from = spill_path(work->folder, 0, 0, i);
+    for (uint32_t i = 0; i < form->files; i++) {
+        SCOPED(mem_free_at) char *from = spill_path(work->folder, 0, 0, i);
         if (path_exists(from))
-            result = name_file(form->packing, from, paths[i], err);
+            TRY(name_file(form->packing, from, paths[i], err));
         else if (!path_exists(paths[i]))
-            result = fail_at(err, ERR_VERIFY, paths[i], ERROR_NO_OFFSET, "this file of the output is missing");
-        mem_free(from);
+            return fail_at(err, ERR_VERIFY, paths[i], ERROR_NO_OFFSET, "this file of the output is missing");
     }
-    return result;
+    return 0;
 }
 
 static int add_up(const struct reading_options *options, struct counts *counts, struct missing *missing,
                   struct error *err)
 {
-    struct extents extents = {.directory = options->directory,
-                              .inputs = options->inputs,
-                              .limit = options->recipe->limit,
-                              .spill_count = spill_bucket_count(options->sets, options->set_count)};
-    struct extent sum;
+    SCOPED(extents_release) struct extents extents = reading_extents(options);
+    SCOPED(extent_release) struct extent sum = {0};
     TRY(extents_read(&extents, err));
     extents_sum(&extents, &sum);
     *counts = sum.counts;
     missing_merge(missing, &sum.missing);
-    extent_release(&sum);
-    extents_release(&extents);
     return 0;
 }
 
@@ -167,10 +148,8 @@ int extract_work_is_over(struct extract_work *work, const struct extract_form *f
 {
     if (work->journal.stage != JOURNAL_SEALING)
         return 0;
-    char *counts = spill_journal_path(work->folder, 0);
-    const bool counted = path_exists(counts);
-    mem_free(counts);
-    return counted ? 0 : name_files(work, form, paths, err) < 0 ? -1 : 1;
+    SCOPED(mem_free_at) char *counts = spill_journal_path(work->folder, 0);
+    return path_exists(counts) ? 0 : name_files(work, form, paths, err) < 0 ? -1 : 1;
 }
 
 int extract_work_write(struct extract_work *work, const struct extract_form *form, const struct dataset_recipe *recipe,
@@ -180,21 +159,15 @@ int extract_work_write(struct extract_work *work, const struct extract_form *for
     struct spill_set set = {.entry_bytes = 1};
     while (1u << set.bucket_bits < form->files)
         set.bucket_bits++;
-    const struct reading_work text = {.name = "extract",
-                                      .work = work_on_job,
-                                      .collect = collect,
-                                      .job_size = sizeof(struct extract_job),
-                                      .job_release = extract_job_release,
-                                      .worker_open = extractor_open,
-                                      .worker_close = extractor_close,
-                                      .worker_options = form};
+    const struct feed_work text = extract_feed_work(form);
     const struct reading_options options = {.directory = work->folder,
                                             .inputs = form->inputs,
                                             .recipe = recipe,
                                             .plan = plan,
                                             .sets = &set,
                                             .set_count = 1,
-                                            .work = &text};
+                                            .work = &text,
+                                            .collect = collect};
     if (work->journal.stage < JOURNAL_READING)
         TRY(enter(work, JOURNAL_READING, err));
     if (work->journal.stage == JOURNAL_READING)

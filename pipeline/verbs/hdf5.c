@@ -130,7 +130,7 @@ static int close_all(struct hdf5 *h)
 static int write_file(struct export_file *file, export_each_fn *each, struct error *err)
 {
     struct hdf5 h = {.layout = &file->work->dataset->layout};
-    struct file written = FILE_CLOSED;
+    SCOPED(file_close) struct file written = FILE_CLOSED;
     SCOPED(buf_release) struct buf name = {0};
     buf_addf(&name, "%s.tmp", file->path);
     pthread_mutex_lock(&lock);
@@ -146,18 +146,11 @@ static int write_file(struct export_file *file, export_each_fn *each, struct err
     if (close_all(&h) < 0 && result == 0)
         result = failed(err);
     pthread_mutex_unlock(&lock);
-    if (result == 0)
-        result = file_append_open(&written, buf_text(&name), err);
-    if (result == 0)
-        result = file_sync(&written, err);
-    file_close(&written);
-    if (result == 0)
-        result = path_rename(buf_text(&name), file->path, err);
-    if (result < 0) {
-        struct error ignored;
-        path_remove(buf_text(&name), &ignored);
-    }
-    return result;
+    if (result == 0 && file_append_open(&written, buf_text(&name), err) == 0 && file_sync(&written, err) == 0 &&
+        path_rename(buf_text(&name), file->path, err) == 0)
+        return 0;
+    path_remove(buf_text(&name), &(struct error){0});
+    return -1;
 }
 
 const struct hdf5_module dsdata_hdf5 = {.interface = HDF5_INTERFACE, .write = write_file};

@@ -155,12 +155,11 @@ static void print(const json_t *differences, const char *a, const char *b)
 
 static int read_facts(const char *directory, json_t **facts, uint64_t *root, struct error *err)
 {
-    struct manifest manifest;
+    SCOPED(manifest_release) struct manifest manifest = {0};
     TRY(manifest_read(&manifest, directory, err));
     json_auto_t *build = build_memory(directory);
     *facts = facts_json(&manifest, build);
     *root = manifest.root_hash;
-    manifest_release(&manifest);
     return 0;
 }
 

@@ -114,16 +114,14 @@ static json_t *tokens_json(const struct view *view)
     json_t *tokens = json_array();
     char text[256];
     for (uint32_t i = 0, next = 0; i < sample->length; i++) {
-        json_t *token = json_object();
-        json_object_set_new(token, "position", json_integer(i));
-        json_object_set_new(token, "id", json_integer(sample->ids[i]));
-        json_object_set_new(token, "piece", json_string(piece_text(view, sample->ids[i], text, sizeof(text))));
-        json_object_set_new(token, "segment", json_integer(i >= sample->a_length));
+        const uint32_t id = sample->ids[i];
+        json_t *token = json_pack("{si sI ss si}", "position", (int)i, "id", (json_int_t)id, "piece",
+                                  piece_text(view, id, text, sizeof text), "segment", (int)(i >= sample->a_length));
         if (next < sample->masked && sample->positions[next] == i) {
             const uint32_t label = sample->labels[next++];
-            json_object_set_new(token, "mask", json_string(mask_of(view, sample->ids[i], label)));
-            json_object_set_new(token, "label", json_integer(label));
-            json_object_set_new(token, "label_piece", json_string(piece_text(view, label, text, sizeof(text))));
+            json_object_update_new(token,
+                                   json_pack("{ss sI ss}", "mask", mask_of(view, id, label), "label", (json_int_t)label,
+                                             "label_piece", piece_text(view, label, text, sizeof text)));
         }
         json_array_append_new(tokens, token);
     }
@@ -133,18 +131,11 @@ static json_t *tokens_json(const struct view *view)
 static json_t *sample_json(const struct view *view)
 {
     const struct sample *sample = view->sample;
-    json_t *object = json_object();
-    json_object_set_new(object, "sample", json_integer((json_int_t)view->number));
-    json_object_set_new(object, "samples", json_integer((json_int_t)view->of));
-    json_object_set_new(object, "seq", json_integer(view->header->seq));
-    json_object_set_new(object, "split", json_string(split_names[view->header->split]));
-    json_object_set_new(object, "length", json_integer(sample->length));
-    json_object_set_new(object, "masked", json_integer(sample->masked));
-    json_object_set_new(object, "next_sentence_label", json_integer(sample->is_random_next));
-    json_object_set_new(object, "page_id", json_integer((json_int_t)sample->document_a));
-    json_object_set_new(object, "page_id_b", json_integer((json_int_t)sample->document_b));
-    json_object_set_new(object, "tokens", tokens_json(view));
-    return object;
+    return json_pack(
+        "{sI sI sI ss sI sI sI sI sI so}", "sample", (json_int_t)view->number, "samples", (json_int_t)view->of, "seq",
+        (json_int_t)view->header->seq, "split", split_names[view->header->split], "length", (json_int_t)sample->length,
+        "masked", (json_int_t)sample->masked, "next_sentence_label", (json_int_t)sample->is_random_next, "page_id",
+        (json_int_t)sample->document_a, "page_id_b", (json_int_t)sample->document_b, "tokens", tokens_json(view));
 }
 
 static int out_of_range(const char *path, uint64_t number, uint64_t samples, struct error *err)
@@ -155,9 +146,8 @@ static int out_of_range(const char *path, uint64_t number, uint64_t samples, str
                    "there is no sample %" PRIu64 "; samples are numbered 0 to %" PRIu64, number, samples - 1);
 }
 
-static int print_view(const struct dsdata_settings *settings, struct view *view, struct error *err)
+static int print_view(const struct dsdata_settings *settings, const struct view *view, struct error *err)
 {
-    view->colours = output_colours();
     if (settings->json)
         return facts_print(sample_json(view), err);
     print_sample(view);
@@ -183,25 +173,20 @@ static void say_next_sample(const struct dsdata_settings *settings, const char *
 
 int show_sample_of_dataset(const struct dsdata_settings *settings, const char *directory, struct error *err)
 {
-    struct dataset dataset;
-    struct vocab *vocab = NULL;
+    SCOPED(dataset_close) struct dataset dataset = {0};
+    SCOPED(vocab_close_at) struct vocab *vocab = NULL;
     TRY(dataset_open(&dataset, directory, (uint32_t)settings->seq_one, (enum split)settings->split, err));
-    struct sample sample = sample_make(&dataset.layout);
-    int result = dataset_vocab(&vocab, directory, &dataset.manifest, err);
-    if (result == 0 && settings->sample >= dataset.samples)
-        result = out_of_range(directory, settings->sample, dataset.samples, err);
-    if (result == 0)
-        result = dataset_sample(&dataset, settings->sample, &sample, err);
-    if (result == 0) {
-        struct view view = {&sample, vocab, &dataset.shards[0].header, settings->sample, dataset.samples, false};
-        result = print_view(settings, &view, err);
-    }
-    if (result == 0 && !settings->json)
+    SCOPED(sample_release) struct sample sample = sample_make(&dataset.layout);
+    TRY(dataset_vocab(&vocab, directory, &dataset.manifest, err));
+    if (settings->sample >= dataset.samples)
+        return out_of_range(directory, settings->sample, dataset.samples, err);
+    TRY(dataset_sample(&dataset, settings->sample, &sample, err));
+    const struct view view = {&sample,          vocab,           &dataset.shards[0].header,
+                              settings->sample, dataset.samples, output_colours()};
+    TRY(print_view(settings, &view, err));
+    if (!settings->json)
         say_next_sample(settings, directory, settings->sample + 1 < dataset.samples ? settings->sample + 1 : 0);
-    vocab_close(vocab);
-    sample_release(&sample);
-    dataset_close(&dataset);
-    return result;
+    return 0;
 }
 
 /* The vocabulary of the dataset that contains the shard (DIR/seqN/X.dss), if the shard uses it; else NULL. */
@@ -213,30 +198,22 @@ static struct vocab *vocabulary_of(const struct shard *shard)
     const char *slash = strrchr(shard->path, '/');
     buf_add(&folder, shard->path, slash ? (size_t)(slash - shard->path) : 0);
     buf_add_text(&folder, slash ? "/.." : "..");
-    struct manifest manifest;
-    if (manifest_read(&manifest, buf_text(&folder), &ignored) < 0)
-        return NULL;
-    if (manifest.vocab_hash == shard->header.vocab_hash)
+    SCOPED(manifest_release) struct manifest manifest = {0};
+    if (manifest_read(&manifest, buf_text(&folder), &ignored) == 0 && manifest.vocab_hash == shard->header.vocab_hash)
         dataset_vocab(&vocab, buf_text(&folder), &manifest, &ignored);
-    manifest_release(&manifest);
     return vocab;
 }
 
 int show_sample_of_shard(const struct dsdata_settings *settings, const char *path, struct error *err)
 {
-    struct shard shard;
+    SCOPED(shard_close) struct shard shard = {0};
     TRY(shard_open(&shard, path, err));
-    struct sample sample = sample_make(&shard.layout);
-    struct vocab *vocab = vocabulary_of(&shard);
+    SCOPED(sample_release) struct sample sample = sample_make(&shard.layout);
+    SCOPED(vocab_close_at) struct vocab *vocab = vocabulary_of(&shard);
     const uint64_t samples = shard.header.record_count;
-    int result = settings->sample < samples ? shard_sample(&shard, settings->sample, &sample, err)
-                                            : out_of_range(path, settings->sample, samples, err);
-    if (result == 0) {
-        struct view view = {&sample, vocab, &shard.header, settings->sample, samples, false};
-        result = print_view(settings, &view, err);
-    }
-    vocab_close(vocab);
-    sample_release(&sample);
-    shard_close(&shard);
-    return result;
+    if (settings->sample >= samples)
+        return out_of_range(path, settings->sample, samples, err);
+    TRY(shard_sample(&shard, settings->sample, &sample, err));
+    const struct view view = {&sample, vocab, &shard.header, settings->sample, samples, output_colours()};
+    return print_view(settings, &view, err);
 }
