@@ -2,7 +2,7 @@
  * names come from the manifest, and the list is only compared with them. */
 #include "shards/sums.h"
 
-#include "base/lines.h"
+#include "base/text_lines.h"
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "shards/manifest.h"

@@ -1,6 +1,6 @@
 #include "pipeline/build/vocabulary.h"
 
-#include "base/lines.h"
+#include "base/text_lines.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "pipeline/build/repeats.h"

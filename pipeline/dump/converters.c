@@ -3,7 +3,7 @@
 #include "pipeline/dump/converters.h"
 
 #include "base/csv.h"
-#include "base/lines.h"
+#include "base/text_lines.h"
 #include "base/mem.h"
 #include "pipeline/dump/plain_text.h"
 #include "pipeline/dump/sniff.h"

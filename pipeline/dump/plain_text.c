@@ -1,7 +1,7 @@
 /* Plain text, and what is text but not prose: tables, arrays, indexes, and the formats of structured.c. */
 #include "pipeline/dump/plain_text.h"
 
-#include "base/lines.h"
+#include "base/text_lines.h"
 #include "pipeline/dump/converters.h"
 #include "pipeline/dump/guess_encoding.h"
 #include "pipeline/dump/structured.h"

@@ -2,7 +2,7 @@
  * never be refused. */
 #include "pipeline/dump/structured.h"
 
-#include "base/lines.h"
+#include "base/text_lines.h"
 
 #define LINES_MAX 2000u
 

@@ -1,7 +1,7 @@
 #include "pipeline/input/article.h"
 
 #include "base/hash.h"
-#include "base/lines.h"
+#include "base/text_lines.h"
 #include "base/mem.h"
 #include "pipeline/input/article_reader.h"
 #include "pipeline/input/input_kind.h"

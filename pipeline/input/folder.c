@@ -1,7 +1,7 @@
 #include "pipeline/input/folder.h"
 
 #include "base/file.h"
-#include "base/lines.h"
+#include "base/text_lines.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "pipeline/dump/codecs.h"

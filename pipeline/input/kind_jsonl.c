@@ -1,6 +1,6 @@
 /* JSON lines: a record is a line with an object, whose members --text-key and --id-key name. */
 #include "pipeline/input/article_reader.h"
-#include "base/lines.h"
+#include "base/text_lines.h"
 #include "base/mem.h"
 #include "pipeline/input/input_kind.h"
 

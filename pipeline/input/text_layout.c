@@ -1,6 +1,6 @@
 #include "pipeline/input/text_layout.h"
 
-#include "base/lines.h"
+#include "base/text_lines.h"
 #include "base/mem.h"
 #include "pipeline/text/sentences/sentences.h"
 #include "pipeline/text/words/count.h"
