@@ -136,7 +136,7 @@ int vocab_need_roles(const struct vocab *vocab, const char *path, struct error *
 
 void vocab_readable(const struct vocab *vocab, uint32_t id, struct buf *out)
 {
-    struct buf bytes = {0};
+    SCOPED(buf_release) struct buf bytes = {0};
     uint32_t code_point;
     unsigned skip;
     if (vocab->kind == VOCAB_WORDPIECE || !bpe_bytes(vocab->pieces[id], &bytes)) {
@@ -154,7 +154,6 @@ void vocab_readable(const struct vocab *vocab, uint32_t id, struct buf *out)
         for (unsigned left = size > 0 ? size : skip; left > 0; left--)
             buf_add(out, letter, utf8_write(bpe_letter((unsigned char)bytes.data[at++]), letter));
     }
-    buf_release(&bytes);
 }
 
 static void set_frames(struct vocab *vocab)
