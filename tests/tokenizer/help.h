@@ -6,7 +6,6 @@
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/word_counts.h"
 
-CLOSE_AT(vocab)
 CLOSE_AT(tokenizer)
 CLOSE_AT(tokenizer_state)
 CLOSE_AT(word_counts)
