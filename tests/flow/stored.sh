@@ -9,6 +9,8 @@ source "$(dirname "$0")/train.bash" "$1"
 [ -e "$build/dstrain_gloo.so" ] || { echo "gloo is not built: skipped"; exit 77; }
 golden=$project/tests/golden/stored.txt
 cd "$scratch"
+"$dstrain" plan --shards "$data" --model "$model" --steps 1 --json >stdout 2>stderr || true
+grep -q '"precision": "bf16"' stdout || { echo "this processor has no products in bf16: skipped"; exit 77; }
 # A dump, lines with ids, old text, and what fine-tuning reads.
 template_wiki "Intro {{u|7}} is long enough. {{lost|x}} More text about the river.
 
@@ -175,7 +177,8 @@ import json, os, re, sys
 
 # Of these only that they are there; the rest of a key is its place in the file.
 MEASURED = re.compile(r"second|_free|host|commit|version|compiler|time|cpu|library|date|path|pid|"
-                      r"peak|report.json bytes|started|command|program|written|hash|identity.dataset|resident|machine")
+                      r"peak|report.json bytes|started|command|program|written|hash|identity.dataset|resident|machine|"
+                      r"memory.scratch|memory_bytes")
 for name in sorted(os.listdir("kept")):
     if name.endswith(".exit"):
         print(f"== {name[:-5]}: exit {open('kept/' + name).read().strip()}")
@@ -197,6 +200,7 @@ for name in sorted(os.listdir("kept")):
         if value is not None and MEASURED.search(f"{name} {place}"):
             shown = "*"
         shown = re.sub(r"\b[0-9a-f]{16}\b", "HASH", shown)
+        shown = re.sub(r"\((base|avx2|avx512|avx512_bf16|amx), ", "(LEVEL, ", shown)  # the processor's
         if shown not in ("0", "null"):  # an absent count is 0
             print(place, "=", shown)
 
