@@ -32,7 +32,7 @@ static const char build_input[] = "dsdata build ? --vocab-size auto" SHAPE;
 /* For a text whose documents are so few that none is held out. */
 static const char build_paragraphs[] = "dsdata build ? --text-form paragraphs --fresh --vocab-size auto" SHAPE;
 /* Where the machine is slow, the time ends the training. */
-static const char train[] = "dstrain --shards @shards --out @run --model tiny --recipe fast --batch 24 --steps 2400 "
+static const char train[] = "dstrain --shards @shards --out @run --model tiny --recipe fast-1 --batch 24 --steps 2400 "
                             "--same-bits --precision fp32 --device cpu --save-every " DEMO_SAVE_EVERY
                             " --keep-last 0 --eval-every 200 --time-limit 90s";
 static const char guess_unseen[] = "dstrain eval @run --show 5";

@@ -2,7 +2,8 @@
 """What a fixed budget of training on books.jsonl.bz2 reaches, as one row of docs/RECORDS.md for each recipe.
 
     record.py BUILD ROW... [--budget FLOP | --seconds S] [--seeds 1,2] [--threads N] [--blimp tenth|all|none]
-              [--rows FILE] [--append FILE] [--data DIR] [--cache DIR] [--list] [--peer pytorch [--peer-steps N]]
+              [--wiki FILE...] [--rows FILE] [--append FILE] [--data DIR] [--cache DIR] [--list]
+              [--peer pytorch [--peer-steps N]]
 
 BUILD is a folder with dsdata and dstrain, DIR has books.jsonl.bz2 and blimp.jsonl.bz2 (../shared/data). ROW is a name
 in record_rows.json; docs/RECORDS.md explains its fields.
@@ -14,7 +15,8 @@ Two judges: bits per character of the masked words of held-out text, and the sha
 number is 0 modulo 10 are for choices (--blimp tenth); the other nine tenths are what a record counts (--blimp all). The
 loss is that of 15 % of the held-out tokens, as dstrain prints it; it depends on the vocabulary.
 Runs and results stay in the cache (build/record): the same command continues, and prints known results at once. With
---append the rows are added to FILE. --peer trains the last phase with PyTorch too (record_peer.py)."""
+--append the rows are added to FILE. --wiki takes dumps in place of the books. --peer trains the last phase with PyTorch
+too (record_peer.py)."""
 import argparse
 import bz2
 import contextlib
@@ -80,17 +82,17 @@ def locked(options):
 
 
 def vocabulary(options, size):
-    path = options.cache / f"vocab-{size}.txt"
+    path = options.cache / f"vocab-{size}{options.suffix}.txt"
     if not path.exists():
-        run(options.build / "dsdata", "vocab", options.books, "--vocab-size", size, "--out", path)
+        run(options.build / "dsdata", "vocab", *options.corpus, "--vocab-size", size, "--out", path)
     return path
 
 
 def dataset(options, size, seq, masking="token"):
     """Packed samples of that length. All datasets hold out the same documents."""
-    out = options.cache / f"books-{size}-{seq}-{masking}"
+    out = options.cache / f"books-{size}-{seq}-{masking}{options.suffix}"
     with locked(options):
-        run(options.build / "dsdata", "build", "--jsonl", options.books, "--vocab", vocabulary(options, size),
+        run(options.build / "dsdata", "build", *options.corpus, "--vocab", vocabulary(options, size),
             "--seq", seq, "--pairs", "none", "--pack", "--short-seq-prob", 0, "--valid", HELD_OUT, "--masking",
             masking, "--out", out, "-q")
     return out
@@ -137,7 +139,7 @@ def product_rate(options, row, phase):
 def sample_flop(options, row, phase):
     """FLOP of a sample with the phase's mean share of masks. They are linear in the number of masked tokens, so two
     plans tell them."""
-    path = options.cache / f"flop-{digest([row['vocab'], row['model'], phase['seq']])}.json"
+    path = options.cache / f"flop-{digest([row['vocab'], row['model'], phase['seq']])}{options.suffix}.json"
     if not path.exists():
         path.write_text(json.dumps([plan(options, row, phase, share)["flops_per_sequence"] for share in (0.25, 0.5)]))
     quarter, half = json.loads(path.read_text())
@@ -176,7 +178,7 @@ def budget_of(options, row, name):
     """FLOP: those of track A, or what each phase does in its share of track B's seconds."""
     if not options.seconds:
         return options.budget
-    path = options.cache / f"{name}-{digest(meaning(row))}-trial-{options.threads}.json"
+    path = options.cache / f"{name}-{digest(meaning(row))}-trial-{options.threads}{options.suffix}.json"
     if not path.exists():
         seconds, out = 0.0, options.cache / "trial"
         for number, phase in enumerate(row["phases"]):
@@ -191,7 +193,7 @@ def budget_of(options, row, name):
 def train(options, name, row, seed):
     """All phases of a row; the run of the last one, and what they took."""
     budget = budget_of(options, row, name)
-    folder = options.cache / f"{name}-{digest(meaning(row))}-{budget:.3g}-{seed}"
+    folder = options.cache / f"{name}-{digest(meaning(row))}-{budget:.3g}-{seed}{options.suffix}"
     folder.mkdir(exist_ok=True)
     facts = {"steps": [], "tokens": 0, "flop": 0.0, "folder": str(folder)}
     out = None
@@ -265,7 +267,7 @@ def result(options, name, row, seed):
     """From the cache, or computed."""
     store = options.cache / "results.json"
     limit = f"{options.seconds:g} s" if options.seconds else f"{options.budget:g} FLOP"
-    key = f"{name} {digest(meaning(row))} {limit} {options.threads} {seed}"
+    key = f"{name} {digest(meaning(row))} {limit} {options.threads} {seed}{options.suffix}"
     known = json.loads(store.read_text()) if store.exists() else {}
     facts = known.get(key)
     if not facts:
@@ -324,7 +326,7 @@ def known_base(options, rows, name, seed):
         return None
     limit = f"{options.seconds:g} s" if options.seconds else f"{options.budget:g} FLOP"
     return json.loads(store.read_text()).get(
-        f"{base} {digest(meaning(rows[base]))} {limit} {options.threads} {seed}")
+        f"{base} {digest(meaning(rows[base]))} {limit} {options.threads} {seed}{options.suffix}")
 
 
 def whole(path):
@@ -344,6 +346,7 @@ def main():
     parser.add_argument("--append", type=pathlib.Path)
     parser.add_argument("--data", type=whole, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--cache", type=whole, default=ROOT / "build" / "record")
+    parser.add_argument("--wiki", nargs="+", type=whole, metavar="FILE")
     parser.add_argument("--peer", choices=["pytorch"])
     parser.add_argument("--peer-steps", type=int, default=20)
     parser.add_argument("--list", action="store_true", help="print the names of the rows")
@@ -355,10 +358,13 @@ def main():
     if options.list:
         print("\n".join(f"{name}: {row['what']}" for name, row in rows.items()))
         return
-    options.books = options.data / "books.jsonl.bz2"
-    if not options.books.exists():
-        print(f"{options.books} does not exist: skipped")
-        sys.exit(77)
+    files = options.wiki or [options.data / "books.jsonl.bz2"]
+    for file in files:
+        if not file.exists():
+            print(f"{file} does not exist: skipped")
+            sys.exit(77)
+    options.corpus = ["--wiki" if options.wiki else "--jsonl", *files]
+    options.suffix = f"-{digest([str(file) for file in files])}" if options.wiki else ""
     options.cache.mkdir(parents=True, exist_ok=True)
     print(f"{processor()}\n\n{HEADER}", flush=True)
     for name in options.names:

@@ -36,8 +36,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # busy-waiting threads of P
 # ---- dstrain ----
 
 def recipe_of(options):
-    names = [ROOT / f"samples/configs/{options.recipe}-{model}.json" for model in (options.model, "mini")]
-    return next((name for name in names if name.exists()), pathlib.Path(options.recipe))
+    named = ROOT / f"samples/configs/{options.recipe}.json"
+    return named if named.exists() else pathlib.Path(options.recipe)
 
 
 def cpu_of(process):
@@ -412,7 +412,7 @@ def main():
     parser.add_argument("--data", type=pathlib.Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--cache", type=pathlib.Path, default=ROOT / "build" / "time-to-loss")
     parser.add_argument("--model", default="mini")
-    parser.add_argument("--recipe", default="fast")
+    parser.add_argument("--recipe", default="fast-mini")
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--short", type=lambda text: [int(word) for word in text.split(":")],
                         help="SEQ:STEPS: begin with STEPS steps on short samples")

@@ -188,14 +188,22 @@ recipes() {
     [ $count -eq 18 ] || complain "$count files in $samples"
     expect_exit 0 "${plan[@]}" --config "$samples/fast-mini.json" --json
     cp stdout by-file.json
-    expect_exit 0 "${plan[@]}" --recipe fast --json
+    expect_exit 0 "${plan[@]}" --recipe fast-1 --json
     expect_words "is for model mini"
     expect_equal "the recipe that the program carries" "$(json stdout 'o["run"]')" "$(json by-file.json 'o["run"]')"
     expect_equal "it is in the run" \
         "$(json stdout '[o["run"][k] for k in ("optimizer", "batch_begin", "mask_prob", "hidden_dropout")]')" \
         "['muon', 16, 0.3, 0.0]"
-    expect_equal "options win" "$(identity 'lr batch_begin batch masks' --recipe fast --lr 0.5 --batch 64)" \
+    expect_equal "options win" "$(identity 'lr batch_begin batch masks' --recipe fast-1 --lr 0.5 --batch 64)" \
         "[0.5, None, 64, 'fresh']"
+    expect_exit 0 "${plan[@]}" --config "$samples/fast.json" --json
+    cp stdout by-file.json
+    expect_exit 0 "${plan[@]}" --recipe fast --json
+    grep -q "is for model" stderr && complain "fast is for any model"
+    expect_equal "fast" "$(json stdout 'o["run"]')" "$(json by-file.json 'o["run"]')"
+    expect_equal "what fast says" "$(json stdout '[o["run"][k] for k in ("optimizer", "lr", "batch", "schedule", "decay",
+        "decay_shape", "mask_prob", "weight_decay", "hidden_dropout")]')" \
+        "['muon', 0.008, 16, 'wsd', 0.4, 'sqrt', 0.2, 0.3, 0.0]"
     expect_exit 0 "${plan[@]}" --config "$samples/modern.json" --json
     cp stdout by-file.json
     expect_exit 0 "${plan[@]}" --recipe modern --json

@@ -18,6 +18,13 @@ const struct named_recipe *recipe_at(size_t i)
     return i < sizeof recipes / sizeof *recipes ? &recipes[i] : NULL;
 }
 
+const struct named_recipe *recipe_of(const struct settings *settings)
+{
+    return settings->best > 0                   ? recipe_at(RECIPE_FAST)
+           : settings_given(settings, "recipe") ? recipe_at((size_t)settings->recipe)
+                                                : NULL;
+}
+
 /* `depth`: the objects around `value`. */
 static int too_deep(const char *path, const json_t *value, int depth, struct error *err)
 {
@@ -93,13 +100,13 @@ static int set_one(struct keys *keys, const char *text, struct error *err)
 int keys_read(struct keys *keys, const struct settings *settings, struct error *err)
 {
     *keys = (struct keys){.file = settings->config, .set = json_object(), .settings = *settings};
-    if (settings_given(settings, "recipe")) {
-        const struct named_recipe *recipe = recipe_at((size_t)settings->recipe);
+    const struct named_recipe *recipe = recipe_of(settings);
+    if (recipe) {
         if (keys->file)
             return fail(err, ERR_USAGE, "--recipe and --config both say how to train: give one of them");
         keys->file = "--recipe";
         keys->values = json_loads(recipe->json, JSON_REJECT_DUPLICATES, NULL);
-        if (!settings->init && (!settings->model || strcmp(settings->model, recipe->model) != 0))
+        if (*recipe->model && !settings->init && (!settings->model || strcmp(settings->model, recipe->model) != 0))
             log_say("note       recipe %s is for model %s, not this one", recipe->name, recipe->model);
     } else if (keys->file) {
         TRY(json_read(keys->file, CONFIG_BYTES_MAX, ERR_USAGE, &keys->values, err));

@@ -36,8 +36,8 @@ static struct choice_limits limits_of(const struct setup *setup)
     const struct settings *settings = setup->settings;
     const struct source *source = &setup->task.samples;
     const bool steps_given = settings_given(settings, "steps") || settings_given(settings, "epochs");
-    const bool batch_given = settings_given(settings, "batch") || settings_given(settings, "recipe") ||
-                             settings->config || settings->set.count > 0;
+    const bool batch_given =
+        settings_given(settings, "batch") || recipe_of(settings) || settings->config || settings->set.count > 0;
     return (struct choice_limits){
         .samples = 1e6 / datasets_epochs(&setup->datasets, 1000000), /* of the dataset that is read most often */
         .length = (double)source->tokens / (double)source->samples,
@@ -113,12 +113,10 @@ static bool is_good(const struct proposal *proposal, size_t i)
  * than of the one before it, is the last that is measured. */
 static int try_models(struct proposal *proposal, const struct settings *settings, struct error *err)
 {
-    const bool tuned = settings_given(settings, "recipe"); /* a recipe was found for one model */
-    const size_t count = tuned ? 1 : PROPOSAL_MODELS;
-    for (size_t i = 0; i < count; i++) {
-        const char *name = tuned               ? recipe_at((size_t)settings->recipe)->model
-                           : proposal->by_rule ? rule_sizes[i]
-                                               : sizes[i];
+    const struct named_recipe *recipe = recipe_of(settings);
+    const bool one = recipe && *recipe->model; /* the recipe is for it alone */
+    for (size_t i = 0; i < (one ? 1 : PROPOSAL_MODELS); i++) {
+        const char *name = one ? recipe->model : proposal->by_rule ? rule_sizes[i] : sizes[i];
         const int result = try_model(proposal, settings, name, err);
         if (result <= 0) {
             proposal->unfit = name;
@@ -132,15 +130,13 @@ static int try_models(struct proposal *proposal, const struct settings *settings
     return 0;
 }
 
-static int set_recipe(struct proposal *proposal, struct settings *settings, struct error *err)
+static int set_recipe(struct settings *settings, struct error *err)
 {
     for (size_t i = 0; i < sizeof rule_options / sizeof *rule_options; i++)
         if (settings_given(settings, rule_options[i])) {
             fail(err, ERR_USAGE, "--best chooses how to train, and --%s says it too", rule_options[i]);
             return hint(err, "leave out one of them");
         }
-    memcpy(proposal->keys, rule_keys, sizeof rule_keys);
-    settings->set = (struct opt_paths){proposal->keys, RULE_KEYS};
     settings->seq = RULE_SEQ;
     return 0;
 }
@@ -151,7 +147,7 @@ int proposal_make(struct proposal *proposal, struct settings *settings, struct e
         .steps_free = !settings_given(settings, "steps") && !settings_given(settings, "epochs"),
         .by_rule = settings->best > 0,
     };
-    TRY(proposal->by_rule ? set_recipe(proposal, settings, err) : 0);
+    TRY(proposal->by_rule ? set_recipe(settings, err) : 0);
     TRY(try_models(proposal, settings, err));
     settings->model = proposal->count > 0 ? proposal->models[0].name : proposal->unfit;
     if (proposal->count == 0)
@@ -307,7 +303,5 @@ void proposal_add_options(const struct proposal *proposal, struct buf *command)
     if (proposal->limits.batch == 0)
         command_option(command, "batch", number);
     if (proposal->by_rule)
-        command_add(command, "--set");
-    for (size_t i = 0; proposal->by_rule && i < RULE_KEYS; i++)
-        command_add(command, proposal->keys[i]);
+        command_option(command, "recipe", recipe_at(RECIPE_FAST)->name);
 }

@@ -16,22 +16,6 @@
 #define WEIGHTS_MAX 3.4e6
 #define EPOCHS_MAX  1.1
 
-const char *const rule_keys[RULE_KEYS] = {
-    "train_batch_size=16",
-    "masks=fresh",
-    "mask_prob=0.2",
-    "dropout=0",
-    "gradient_clipping=1",
-    "optimizer.type=Muon",
-    "optimizer.params.lr=0.004",
-    "optimizer.params.other_lr=0.1",
-    "optimizer.params.weight_decay=0.3",
-    "schedule=wsd",
-    "warmup=0.02",
-    "decay=0.4",
-    "decay_shape=sqrt",
-};
-
 static double power(double base, double exponent)
 {
     return same_exp(exponent * same_log(base));

@@ -15,11 +15,7 @@
 #include <stdint.h>
 
 #define RULE_SEQ   64
-#define RULE_KEYS  13
 #define RULE_RANGE 0.12 /* of the loss, both ways: its error at four times the FLOP of the rows that it is from */
-
-/* The recipe, as key=value of the configuration. */
-extern const char *const rule_keys[RULE_KEYS];
 
 double rule_loss(double weights, double tokens);
 /* Whether rows are as large as the model and read their data as often. */
