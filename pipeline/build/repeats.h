@@ -14,9 +14,9 @@
 #include "pipeline/build/extents.h"
 #include "pipeline/clean/near.h"
 
-/* Documents of equal text are found by their hashes: an entry of the spills has 64 bits of the hash of a document's text
- * (white space folded), and its place. The first by place (input, window, part of its group, record) is kept, so the
- * result does not depend on threads, processes or interruptions. Memory: one load of the spills at a time. Of n
+/* Documents of equal text are found by their hashes: an entry of the spills has 64 bits of the hash of a document's
+ * text (white space folded), and its place. The first by place (input, window, part of its group, record) is kept, so
+ * the result does not depend on threads, processes or interruptions. Memory: one load of the spills at a time. Of n
  * different texts, two are taken for equal with a probability of n^2 / 2^65: for a hundred million, one in 3,700. */
 
 /* Counts into *later the documents with the text of an earlier one. The hashes are the last of `sets`. */
@@ -67,7 +67,7 @@ static inline struct sample_key repeats_key(const struct group *group, size_t in
 }
 /* The fate of a document that has not been dropped so far; its key is the hash of its text. Any thread. */
 enum page_fate repeats_judge(const struct repeats *repeats, const struct sample_key *document);
-/* The same of record `index` of a group, whatever its fate so far; no document repeats another if the recipe of `repeats`
- * is NULL. */
+/* The same of record `index` of a group, whatever its fate so far; no document repeats another if the recipe of
+ * `repeats` is NULL. */
 enum page_fate repeats_fate(const struct repeats *repeats, const struct group *group, size_t index,
                             struct article_reader *reader, const struct article *article);

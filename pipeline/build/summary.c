@@ -363,8 +363,8 @@ int summary_build_json(const char *directory, const struct dsdata_settings *sett
         "xml_bytes", (json_int_t)counts->input_bytes, "duplicates", (json_int_t)facts->duplicates, "damage", "places",
         (json_int_t)counts->gaps, "bytes", (json_int_t)counts->gap_bytes, "sums", "right",
         (json_int_t)counts->sums_right, "wrong", (json_int_t)counts->sums_wrong, "thread_seconds", loads_json(facts),
-        /* Templates: most bytes first, then by name; "missed": the most that a row's bytes may lack. They are not part of
-         * the dataset, because what the bounded table forgets may depend on how the work was divided. */
+        /* Templates: most bytes first, then by name; "missed": the most that a row's bytes may lack. They are not part
+         * of the dataset, because what the bounded table forgets may depend on how the work was divided. */
         "templates", "rows", account_names(&missing->templates, true), "missed", (json_int_t)missing->templates.missed,
         "holes", account_names(&missing->holes, false), "sentences", account_names(&missing->sentences, false), "leaks",
         account_names(&missing->leaks, false));

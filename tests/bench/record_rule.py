@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Fits the rule of trainer/verbs/rule.h to rows of docs/RECORDS.md, and checks it on rows that it has not seen.
 
-    record_rule.py ROW... [--fit-up-to FLOP] [--records FILE] [--rows FILE]
+    record_rule.py ROW[@FLOP]... [--fit-up-to FLOP] [--records FILE] [--rows FILE]
 
-ROWs differ in nothing but the shape of the model. Those of at most --fit-up-to FLOP are fitted, the others are for the
-check. Only E, A and B are fitted (least squares of the relative error): the exponents are those of Hoffmann et al.
-2022, equation 10, because a handful of rows cannot tell them from E."""
+ROWs differ in nothing but the shape of the model and the rate, which is the one that rule.h has for their steps. Those
+of at most --fit-up-to FLOP are fitted, the others are for the check. Only E, A and B are fitted (least squares of the
+relative error): the exponents are those of Hoffmann et al. 2022, equation 10, because a handful of rows cannot tell
+them from E."""
 import argparse
 import pathlib
 
@@ -23,11 +24,13 @@ def weights_of(row):
     return layers * (4 * hidden * hidden + 3 * hidden * inner)
 
 
-def rows_in(path, wanted):
-    """(row, FLOP, tokens, loss) of each line of a table with seed 1."""
+def rows_in(path, names):
+    """(row, FLOP, tokens, loss) of each line of a table with seed 1 that a name means."""
+    wanted = [(name, float(flop) if flop else None) for name, _, flop in (text.partition("@") for text in names)]
     for line in path.read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("| ").split("|")]
-        if cells[0] in wanted and len(cells) == 12 and cells[6] == "1":
+        if len(cells) == 12 and cells[6] == "1" and any(
+                name == cells[0] and (flop is None or abs(float(cells[2]) / flop - 1) < 0.01) for name, flop in wanted):
             yield cells[0], float(cells[2]), float(cells[4].split()[0]) * 1e6, float(cells[8])
 
 

@@ -40,6 +40,8 @@ expect_exit 0 bash -e command
 expect_equal "the run" "$(json run/run.json \
     '[o["identity"].get(k) for k in ("seq", "batch", "schedule", "decay_shape")], o["finished"]')" \
     "([64, $(json facts.json 'o["batch"]'), 'wsd', 'sqrt'], True)"
+expect_equal "its rate is that of the rule" "$(json facts.json \
+    'abs(o["run"]["lr"] - min(max(0.45 / o["steps"] ** 0.5, 0.004), 0.016)) < 5e-4')" True
 expect_equal "it is the one that was planned" "$(json run/run.json 'o["identity"]["lr"], o["identity"]["optimizer"]')" \
     "$(json facts.json 'o["run"]["lr"], o["run"]["optimizer"]')"
 

@@ -201,9 +201,9 @@ recipes() {
     expect_exit 0 "${plan[@]}" --recipe fast --json
     grep -q "is for model" stderr && complain "fast is for any model"
     expect_equal "fast" "$(json stdout 'o["run"]')" "$(json by-file.json 'o["run"]')"
-    expect_equal "what fast says" "$(json stdout '[o["run"][k] for k in ("optimizer", "lr", "batch", "schedule", "decay",
-        "decay_shape", "mask_prob", "weight_decay", "hidden_dropout")]')" \
-        "['muon', 0.008, 16, 'wsd', 0.4, 'sqrt', 0.2, 0.3, 0.0]"
+    expect_equal "what fast says" "$(json stdout '[o["run"][k] for k in ("optimizer", "lr", "batch", "schedule",
+        "decay", "decay_shape", "mask_prob", "weight_decay", "hidden_dropout")]')" \
+        "['muon', 0.004, 16, 'wsd', 0.4, 'sqrt', 0.2, 0.3, 0.0]"
     expect_exit 0 "${plan[@]}" --config "$samples/modern.json" --json
     cp stdout by-file.json
     expect_exit 0 "${plan[@]}" --recipe modern --json

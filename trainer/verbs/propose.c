@@ -161,6 +161,12 @@ int proposal_make(struct proposal *proposal, struct settings *settings, struct e
         settings->steps = choice->steps;
     if (proposal->limits.batch == 0)
         settings->batch[0] = settings->batch[1] = choice->batch;
+    if (proposal->by_rule) {
+        snprintf(proposal->rate, sizeof proposal->rate, "%.2g", rule_rate(choice->steps));
+        snprintf(proposal->rate_key, sizeof proposal->rate_key, "optimizer.params.lr=%s", proposal->rate);
+        proposal->set[0] = proposal->rate_key;
+        settings->set = (struct opt_paths){proposal->set, 1};
+    }
     return 0;
 }
 
@@ -302,6 +308,8 @@ void proposal_add_options(const struct proposal *proposal, struct buf *command)
     snprintf(number, sizeof number, "%" PRIu32, choice->batch);
     if (proposal->limits.batch == 0)
         command_option(command, "batch", number);
-    if (proposal->by_rule)
+    if (proposal->by_rule) {
         command_option(command, "recipe", recipe_at(RECIPE_FAST)->name);
+        command_option(command, "lr", proposal->rate);
+    }
 }

@@ -18,13 +18,16 @@ struct proposal {
     const char *unfit;              /* the model that needs more memory than there is; NULL: none was met */
     bool steps_free;                /* neither --steps nor --epochs is given */
     bool by_rule;                   /* --best */
+    char rate[16];                  /* with it, the rate that the rule has for the steps */
+    char rate_key[48];              /* the same for the settings, as key=value */
+    const char *set[1];             /* rate_key */
     double losses[PROPOSAL_MODELS]; /* with it, what the rule expects of each model */
 };
 
 /* Whether these settings leave the model to the plan. */
 bool proposal_wanted(const struct settings *settings);
-/* Measures and chooses; `settings` get the model, steps and batch that are proposed, and with --best the length.
- * ERR_USAGE: --best and an option that it chooses. Other errors are those of opening a training. */
+/* Measures and chooses; `settings` get the model, steps and batch that are proposed, and with --best length and rate,
+ * which they borrow. ERR_USAGE: --best and an option that it chooses. Other errors are those of opening a training. */
 int proposal_make(struct proposal *proposal, struct settings *settings, struct error *err);
 /* *estimate becomes that of the proposed model, for steps of `batch` samples: measured once, so that the proposal and
  * the plan of it name one time. The proposal has measured a model. */

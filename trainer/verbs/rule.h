@@ -1,8 +1,9 @@
 /* What a training reaches: the recipe that docs/RECORDS.md found, and a rule for its held-out loss, by which dstrain
  * plan --best goes. Arithmetic alone.
  *
- * The recipe is row one-half: samples of 64 tokens, 16 a step. With W weights in the matrices of a model's layers and D
- * tokens, of which repeated ones count as choice.h says, its held-out loss per masked piece is
+ * The recipe is --recipe fast: samples of 64 tokens, 16 a step, with the rate of rule_rate. With W weights in the
+ * matrices of a model's layers and D tokens, of which repeated ones count as choice.h says, its held-out loss per
+ * masked piece is
  *
  *     L = E + A (W / 10^6)^-0.34 + B (D / 10^6)^-0.28
  *
@@ -17,6 +18,8 @@
 #define RULE_SEQ   64
 #define RULE_RANGE 0.12 /* of the loss, both ways: its error at four times the FLOP of the rows that it is from */
 
+/* The rate for so many steps: 0.45 over their root, within what rows have. */
+double rule_rate(uint64_t steps);
 double rule_loss(double weights, double tokens);
 /* Whether rows are as large as the model and read their data as often. */
 bool rule_knows(double weights, double epochs);

@@ -12,12 +12,19 @@ TEST(more_of_anything_lowers_the_loss)
         }
 }
 
-/* What record_rule.py prints for rows one-half and one-mini. */
+/* What record_rule.py prints for rows rate-8, one-half and one-mini. */
 TEST(the_constants_are_those_of_the_rows)
 {
-    assert_float_equal(rule_loss(835584, 3.18e6), 4.307, 0.001);
-    assert_float_equal(rule_loss(835584, 0.79e6), 5.249, 0.001);
-    assert_float_equal(rule_loss(3342336, 0.23e6), 6.118, 0.001);
+    assert_float_equal(rule_loss(835584, 3.18e6), 4.152, 0.001);
+    assert_float_equal(rule_loss(835584, 15.89e6), 3.506, 0.001);
+    assert_float_equal(rule_loss(3342336, 4.62e6), 3.803, 0.001);
+}
+
+TEST(more_steps_have_a_lower_rate)
+{
+    assert_float_equal(rule_rate(1), 0.016, 1e-9);
+    assert_float_equal(rule_rate(2500), 0.009, 1e-9);
+    assert_float_equal(rule_rate(1000000), 0.004, 1e-9);
 }
 
 TEST(where_the_rule_has_no_rows)
