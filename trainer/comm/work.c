@@ -201,8 +201,10 @@ static int sum_bf16(const struct comm_work *work, const struct comm_library *lib
 /* A run of one process: what it would send to itself is copied, and a sum is the array itself. */
 static void work_alone(const struct comm_work *work)
 {
-    const size_t *counts = work->in_counts ? work->in_counts : work->out_counts;
-    if (work->in && counts[0] > 0)
+    if (work->operation < COMM_ALL_GATHER || !work->in)
+        return;
+    const size_t *counts = work->operation == COMM_ALL_GATHER ? work->out_counts : work->in_counts;
+    if (counts[0] > 0)
         memmove(work->out, work->in, counts[0] * comm_type_bytes(work->type));
 }
 
