@@ -26,7 +26,7 @@ struct named_recipe {
     const char *model; /* the model that it is for; "": any */
     const char *json;  /* the file's text, as --config takes it */
 };
-#define RECIPE_FAST 0 /* its number */
+#define RECIPE_FAST 0                           /* its number */
 const struct named_recipe *recipe_at(size_t i); /* NULL: no more */
 /* The one that the settings name, with --best fast; NULL: none. */
 const struct named_recipe *recipe_of(const struct settings *settings);

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define RULE_SEQ   64
-#define RULE_RANGE 0.12 /* of the loss, both ways: its error at four times the FLOP of the rows that it is from */
+#define RULE_RANGE 0.07 /* of the loss, both ways: the error at ten times the FLOP of the rows, docs/RECORDS.md */
 
 /* The rate for so many steps: 0.45 over their root, within what rows have. */
 double rule_rate(uint64_t steps);
