@@ -279,14 +279,18 @@ static void hand_out(const struct listing *listing, struct folder *folder)
     }
 }
 
+static void listing_release(struct listing *listing)
+{
+    mem_free(listing->parts);
+}
+
 int folder_read(struct folder *folder, const char *path, bool salvage, struct error *err)
 {
-    struct listing listing = {.path = path, .salvage = salvage};
+    SCOPED(listing_release) struct listing listing = {.path = path, .salvage = salvage};
     SCOPED(path_list_release) struct path_list names = {0};
     *folder = (struct folder){0};
     TRY(path_list(&names, path, err));
     find_parts(&listing, &names);
-    SCOPED(mem_free_at) struct found *parts = listing.parts;
     TRY(refuse_mixture(&listing, err));
     TRY(take_sums(&listing, err));
     if (listing.count == 0) {
