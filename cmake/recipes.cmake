@@ -1,5 +1,5 @@
 # The files of samples/configs that --recipe names, with the models that they are for, as rows of the table in
-# trainer/recipe/read.c: name, model (empty: any), file. RECIPE_FAST (keys.h) is the first.
+# trainer/recipe/read.c: name, model (empty: any with ModernBERT's layers), file. RECIPE_FAST (keys.h) is the first.
 set(rows "")
 foreach(recipe "fast;;fast" "fast-1;mini;fast-mini" "modern;modern-mini;modern")
     list(GET recipe 0 name)

@@ -21,7 +21,7 @@ static struct opt_choice optimizer_choice(size_t i)
 static struct opt_choice recipe_choice(size_t i)
 {
     const struct named_recipe *recipe = recipe_at(i);
-    return recipe ? (struct opt_choice){recipe->name, NULL, (int)i} : (struct opt_choice){0};
+    return recipe ? (struct opt_choice){recipe->name, NULL, (int)i + 1} : (struct opt_choice){0};
 }
 
 static struct opt_choice schedule_choice(size_t i)

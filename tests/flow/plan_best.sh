@@ -34,6 +34,11 @@ assert "--best" not in facts["next"] and "--price" not in facts["next"]
 open("command", "w").write(facts["next"])
 PYTHON
 
+case_begin "--recipe fast without a model: one of the same models"
+expect_exit 0 "${plan[@]}" --recipe fast --seq 64 --time-limit 2s --json
+expect_equal "the smallest" "$(json stdout 'o["candidates"][0]["model"], o["batch"], o["run"]["optimizer"]')" \
+    "('modern-micro', 16, 'muon')"
+
 case_begin "its command trains"
 sed -i "s#^dstrain#$dstrain -q --out run#; s#--steps [0-9]*#--steps 3#" command
 expect_exit 0 bash -e command

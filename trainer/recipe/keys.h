@@ -23,12 +23,13 @@ struct keys {
 /* A configuration for --recipe: a file of samples/configs that is built into the program. */
 struct named_recipe {
     const char *name;
-    const char *model; /* the model that it is for; "": any */
+    const char *model; /* the model that it is for; "": any with ModernBERT's layers */
     const char *json;  /* the file's text, as --config takes it */
 };
-#define RECIPE_FAST 0                           /* its number */
-const struct named_recipe *recipe_at(size_t i); /* NULL: no more */
-/* The one that the settings name, with --best fast; NULL: none. */
+const struct named_recipe *recipe_at(size_t i); /* from 0; NULL: no more */
+
+#define RECIPE_FAST 1 /* for settings.recipe, which counts from 1 */
+/* The one that the settings name; NULL: none. */
 const struct named_recipe *recipe_of(const struct settings *settings);
 
 /* ERR_USAGE: not JSON, a duplicate key, too deep, --set without the form key.path=value, or a value that is not of its

@@ -20,9 +20,7 @@ const struct named_recipe *recipe_at(size_t i)
 
 const struct named_recipe *recipe_of(const struct settings *settings)
 {
-    return settings->best > 0                   ? recipe_at(RECIPE_FAST)
-           : settings_given(settings, "recipe") ? recipe_at((size_t)settings->recipe)
-                                                : NULL;
+    return settings->recipe > 0 ? recipe_at((size_t)settings->recipe - 1) : NULL;
 }
 
 /* `depth`: the objects around `value`. */

@@ -26,7 +26,7 @@ struct settings {
     bool grow_vocab;
     const char *resume;   /* NULL: a new run begins at step 0 */
     const char *config;   /* DeepSpeed's JSON; NULL: our defaults */
-    int recipe;           /* number of a built-in configuration (keys.h) */
+    int recipe;           /* number of a built-in configuration (keys.h), from 1; 0: none */
     struct opt_paths set; /* key.path=value */
     bool pld_compat;
     uint64_t batch[2];   /* samples in the first step, and after the warm-up */

@@ -14,8 +14,8 @@
 #define PRODUCT_SECONDS 0.3 /* for measuring products of each model */
 
 static const char *const sizes[PROPOSAL_MODELS] = {"tiny", "mini", "small", "medium", "base", "large"};
-static const char *const rule_sizes[PROPOSAL_MODELS] = {"modern-micro", "modern-tiny", "modern-mini",
-                                                        "modern-32m",   "modern-68m",  "modern-base"};
+static const char *const modern_sizes[PROPOSAL_MODELS] = {"modern-micro", "modern-tiny", "modern-mini",
+                                                          "modern-32m",   "modern-68m",  "modern-base"};
 
 /* What --best chooses. */
 static const char *const rule_options[] = {
@@ -114,9 +114,9 @@ static bool is_good(const struct proposal *proposal, size_t i)
 static int try_models(struct proposal *proposal, const struct settings *settings, struct error *err)
 {
     const struct named_recipe *recipe = recipe_of(settings);
-    const bool one = recipe && *recipe->model; /* the recipe is for it alone */
+    const bool one = recipe && *recipe->model; /* the recipe is for it alone; else for ModernBERT's layers */
     for (size_t i = 0; i < (one ? 1 : PROPOSAL_MODELS); i++) {
-        const char *name = one ? recipe->model : proposal->by_rule ? rule_sizes[i] : sizes[i];
+        const char *name = one ? recipe->model : recipe ? modern_sizes[i] : sizes[i];
         const int result = try_model(proposal, settings, name, err);
         if (result <= 0) {
             proposal->unfit = name;
@@ -138,6 +138,7 @@ static int set_recipe(struct settings *settings, struct error *err)
             return hint(err, "leave out one of them");
         }
     settings->seq = RULE_SEQ;
+    settings->recipe = RECIPE_FAST;
     return 0;
 }
 
@@ -162,9 +163,8 @@ int proposal_make(struct proposal *proposal, struct settings *settings, struct e
     if (proposal->limits.batch == 0)
         settings->batch[0] = settings->batch[1] = choice->batch;
     if (proposal->by_rule) {
-        snprintf(proposal->rate, sizeof proposal->rate, "%.2g", rule_rate(choice->steps));
-        snprintf(proposal->rate_key, sizeof proposal->rate_key, "optimizer.params.lr=%s", proposal->rate);
-        proposal->set[0] = proposal->rate_key;
+        snprintf(proposal->rate, sizeof proposal->rate, "optimizer.params.lr=%.2g", rule_rate(choice->steps));
+        proposal->set[0] = proposal->rate;
         settings->set = (struct opt_paths){proposal->set, 1};
     }
     return 0;
@@ -309,7 +309,7 @@ void proposal_add_options(const struct proposal *proposal, struct buf *command)
     if (proposal->limits.batch == 0)
         command_option(command, "batch", number);
     if (proposal->by_rule) {
-        command_option(command, "recipe", recipe_at(RECIPE_FAST)->name);
-        command_option(command, "lr", proposal->rate);
+        command_option(command, "recipe", recipe_at(RECIPE_FAST - 1)->name);
+        command_option(command, "lr", strchr(proposal->rate, '=') + 1);
     }
 }

@@ -1,5 +1,5 @@
 /* dstrain plan without --model: measures models of our sizes, the smallest first, and chooses one of them and the
- * number of its steps: BERTs by choice.h, or with --best ModernBERTs by rule.h. */
+ * number of its steps: BERTs by choice.h, ModernBERTs with --recipe fast, or with --best ModernBERTs by rule.h. */
 #pragma once
 
 #include "trainer/run/estimate.h"
@@ -18,9 +18,8 @@ struct proposal {
     const char *unfit;              /* the model that needs more memory than there is; NULL: none was met */
     bool steps_free;                /* neither --steps nor --epochs is given */
     bool by_rule;                   /* --best */
-    char rate[16];                  /* with it, the rate that the rule has for the steps */
-    char rate_key[48];              /* the same for the settings, as key=value */
-    const char *set[1];             /* rate_key */
+    char rate[48];                  /* with it, the rate that the rule has for the steps, as key=value */
+    const char *set[1];             /* `rate`, for the settings */
     double losses[PROPOSAL_MODELS]; /* with it, what the rule expects of each model */
 };
 
