@@ -31,7 +31,7 @@ json_t *build_words(const json_t *build);
 
 /* The object that `show --json` prints (root_hash, format_version, … lengths); `build --json` adds to it. The caller
  * owns the reference. `build` may be NULL: then sources have no names. */
-json_t *facts_json(const struct manifest *m, const json_t *build);
+json_t *facts_json(const struct manifest *manifest, const json_t *build);
 
 /* Prints one object and a newline on stdout, and drops the reference. */
 int facts_print(json_t *object, struct error *err);

@@ -251,21 +251,16 @@ static enum page_fate judge(const void *state, struct filter_scratch *scratch, s
     const uint64_t words = f.counted * THOUSAND, length = f.characters * THOUSAND;
     const uint64_t stops = (uint64_t)__builtin_popcount(f.stops) * THOUSAND;
     const uint64_t symbols = (f.hashes > f.dots ? f.hashes : f.dots) * THOUSAND;
-    const bool is_over[] = {
-        [MIN_WORDS] = limits[MIN_WORDS] > words,
-        [MAX_WORDS] = limits[MAX_WORDS]<words, [MIN_LENGTH] = limits[MIN_LENGTH] * f.counted> length,
-        [MAX_LENGTH] = limits[MAX_LENGTH] * f.counted < length,
-        [SYMBOLS] = limits[SYMBOLS] * f.words < symbols,
-        [BULLETS] =
-            limits[BULLETS] *
-            f.lines<f.bullets * THOUSAND,
-                    [ELLIPSES] =
-                        limits[ELLIPSES] *
-                        f.lines<f.ellipses * THOUSAND, [ALPHABETIC] = limits[ALPHABETIC] * f.words> f.alphabetic *
-                        THOUSAND,
-                    [STOP_WORDS] = limits[STOP_WORDS]>
-                stops,
-    };
+    bool is_over[THRESHOLDS];
+    is_over[MIN_WORDS] = words < limits[MIN_WORDS];
+    is_over[MAX_WORDS] = words > limits[MAX_WORDS];
+    is_over[MIN_LENGTH] = length < limits[MIN_LENGTH] * f.counted;
+    is_over[MAX_LENGTH] = length > limits[MAX_LENGTH] * f.counted;
+    is_over[SYMBOLS] = symbols > limits[SYMBOLS] * f.words;
+    is_over[BULLETS] = f.bullets * THOUSAND > limits[BULLETS] * f.lines;
+    is_over[ELLIPSES] = f.ellipses * THOUSAND > limits[ELLIPSES] * f.lines;
+    is_over[ALPHABETIC] = f.alphabetic * THOUSAND < limits[ALPHABETIC] * f.words;
+    is_over[STOP_WORDS] = stops < limits[STOP_WORDS];
     for (size_t i = 0; i < THRESHOLDS; i++)
         if (limits[i] > 0 && is_over[i])
             return thresholds[i].fate;

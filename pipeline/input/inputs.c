@@ -436,8 +436,10 @@ int inputs_open(struct inputs *inputs, const struct dsdata_settings *settings, s
     if (settings->encoding)
         TRY(read_encoding(settings->encoding, &inputs->encoding, err));
     if (settings->variant && !variant_is_code(str_of(settings->variant))) {
+        SCOPED(buf_release) struct buf codes = {0};
+        variant_add_codes(&codes);
         fail(err, ERR_USAGE, "--variant %s: no wiki offers this spelling", settings->variant);
-        return hint(err, "name one of %s", variant_codes());
+        return hint(err, "name one of %s", buf_text(&codes));
     }
     if (settings_templates_file(settings)) /* before the inputs, whose article_options point to it */
         TRY(templates_read(&inputs->templates, settings_templates_file(settings), inputs->templates_hash, err));

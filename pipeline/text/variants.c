@@ -69,13 +69,13 @@ bool variant_is_code(struct str code)
     return false;
 }
 
-const char *variant_codes(void)
+void variant_add_codes(struct buf *out)
 {
-    return "crh-cyrl crh-latn gan-hans gan-hant ike-cans ike-latn kk-arab kk-cn kk-cyrl kk-kz kk-latn kk-tr ku-arab "
-           "ku-latn "
-           "sh-cyrl sh-latn shi-latn shi-tfng sr-cyrl sr-ec sr-el sr-latn tg tg-latn tly tly-cyrl uz-cyrl uz-latn "
-           "wuu-hans "
-           "wuu-hant zgh zgh-latn zh-cn zh-hans zh-hant zh-hk zh-mo zh-my zh-sg zh-tw";
+    for (size_t i = 0; i < WIKIS; i++) {
+        buf_add_text(out, i > 0 ? " " : "");
+        for (const char *at = wikis[i].spellings; *at; at++)
+            buf_add_byte(out, *at == '|' ? ' ' : *at);
+    }
 }
 
 /* The rank (lower is better) of the spelling in "zh-tw:" at `at`; *after: where its text begins. */

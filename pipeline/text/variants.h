@@ -13,8 +13,8 @@ const struct variant_wiki *variant_wiki_find(struct str code);
 
 /* True for the code of a spelling that --variant accepts: zh-tw, sr-el. */
 bool variant_is_code(struct str code);
-/* Those that a message names, separated by blanks: not the codes of the wikis themselves, nor ban-… and mni-beng. */
-const char *variant_codes(void);
+/* Appends all of them, separated by blanks. */
+void variant_add_codes(struct buf *out);
 
 /* The distance of a spelling from the wanted one: 0 for the same, then those of its script, then the rest in the wiki's
  * order. `wanted` "": the wiki's order. UINT_MAX: the wiki has no such spelling. */

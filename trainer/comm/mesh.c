@@ -16,7 +16,7 @@
 
 #define PROOF_BYTES     HMAC_BYTES
 #define NONCE_BYTES     32
-#define PENDING_MAX     64   /* connections that have not proved anything; the oldest gives way */
+#define PENDING_MAX     64   /* connections without a proof of the key; one more closes the oldest */
 #define PENDING_SECONDS 5.0  /* after which such a connection is closed */
 #define PATIENCE        45.0 /* seconds, at most: all processes are there; below --peer-timeout's default */
 #define LONGER          3.0  /* more for processes that connect to this one: they can say why it fails */

@@ -16,9 +16,9 @@
 #include <stdint.h>
 
 #define RULE_SEQ   64
-#define RULE_RANGE 0.07 /* of the loss, both ways: the error at ten times the FLOP of the rows, docs/RECORDS.md */
+#define RULE_RANGE 0.07 /* of the loss, both ways: the error at ten times the FLOP of the fitted rows */
 
-/* The rate for so many steps: 0.45 over their root, within what rows have. */
+/* The learning rate for a number of steps: 0.45 / sqrt(steps), at least and at most what rows have. */
 double rule_rate(uint64_t steps);
 double rule_loss(double weights, double tokens);
 /* Whether rows are as large as the model and read their data as often. */

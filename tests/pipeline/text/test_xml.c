@@ -145,6 +145,11 @@ TEST(odd_numbers_are_absent)
         assert_int_equal(parse(text), 0);
         assert_true(page.id == 7 && page.revision_id == 0 && page.repairs == BIT(ID));
     }
+    /* Of several revisions the last one counts. */
+    assert_int_equal(parse("<page><id>7</id><revision><id>x</id><text>s</text></revision>"
+                           "<revision><id>8</id><text>t</text></revision></page>"),
+                     0);
+    assert_true(page.revision_id == 8 && page.repairs == 0);
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
         snprintf(text, sizeof text, "<page><ns>%s</ns><revision><text>t</text></revision></page>", spaces[i]);
         assert_int_equal(parse(text), 0);
